@@ -17,15 +17,18 @@ MODULES = sorted((ROOT / "kvdiag").rglob("*.py"))
 MAY_IMPORT = {
     "base": set(),
     "model": set(),
+    "anatomy": {"base", "model", "safe"},
     "inputs": {"base", "model"},
     "safe": {"base", "inputs"},
     "formats": {"base", "model", "inputs"},
     "events": {"base", "model", "formats"},
     "history": {"base", "model", "inputs", "safe", "formats", "events"},
-    "rules": {"base", "model", "inputs", "formats", "events", "history"},
+    "rules": {"base", "model", "inputs", "formats", "events", "history", "anatomy"},
     "explain": {"base", "model", "inputs", "safe", "events", "history"},
     "report": {"base", "model", "safe", "formats", "history"},
-    "analysis": {"base", "model", "inputs", "safe", "formats", "events", "history", "rules", "explain", "report"},
+    "analysis": {
+        *("base", "model", "inputs", "safe", "formats", "events", "history", "anatomy", "rules", "explain", "report"),
+    },
     "fleet": {"base", "model", "safe", "events", "history", "rules", "report", "analysis"},
     "agents": {"base", "model", "safe", "explain", "report", "analysis"},
     "cli": {

@@ -7,6 +7,7 @@ from itertools import chain
 
 from kvdiag import __version__
 from kvdiag.analysis.case import Case, load_patterns
+from kvdiag.analysis.error_lines.causes import with_causes
 from kvdiag.analysis.error_lines.error_index import ErrorIndex
 from kvdiag.analysis.error_lines.retries import names_of, retried_pods
 from kvdiag.analysis.finding_filters import check_pod, requested_findings, requested_subjects
@@ -19,6 +20,7 @@ from kvdiag.model.lanes import Lanes
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.timeline import History
+from kvdiag.rules.distribution import dialect_of
 from kvdiag.rules.incidents import with_incidents
 from kvdiag.rules.missing_logs import needs
 
@@ -61,6 +63,8 @@ def analyze_case(
         check_pod(options.pod, logs, history)
     scope = Scope(options.since, options.until)
     errors = error_index.errors(logs, clocks, {one.source: one.component for one in readings}, scope)
+    if errors.groups:
+        errors = with_causes(errors, dialect_of(history, ""))
     names = {name for finding in ranked for name in names_of(finding)}
     report = Report(
         version=__version__,

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from kvdiag.analysis.case import load_patterns
+from kvdiag.analysis.error_lines.lines import WORSE
 from kvdiag.base.errors import InputError, PatternError, UsageError
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
@@ -19,10 +20,12 @@ from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, To
 from kvdiag.explain.topic import REASONS, Answer, Topic, TopicStep, load_topics
 from kvdiag.formats.rpc.fragments import kind_prefix, method_of
 from kvdiag.history.ingest.blocks import Input
+from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.options import Options
 from kvdiag.model.rule import Rule
 from kvdiag.rules.capabilities import capabilities
+from kvdiag.rules.causes import with_command
 from kvdiag.rules.distribution import Dialect, default_dialect, distributions, unknown_placeholders
 from kvdiag.rules.grammar import names_in, positive_names
 from kvdiag.rules.rule_page import show_rule
@@ -113,7 +116,7 @@ class Explainer:
             kinds = self._patterns.vocabulary.kinds
             labels = tuple(kinds[event.kind].label for event in line.events)
             fitting = () if rules or _has_head(line) else self.fits(line.body.message)
-            yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, fitting)
+            yield LinePage(line, labels, first_that_fits(benign, line.raw), rules, fitting, _anatomy(line))
 
     def fits(self, message: str) -> tuple[Fit, ...]:
         """Return the rules that match a message or a part of one, the best first."""
@@ -171,6 +174,16 @@ def _answer_in_mode(answer: Answer, mode: str) -> Answer:
     dialect = Dialect(found, found.runtime or default_dialect().runtime) if found else default_dialect()
     run = tuple(dialect.expand(command).replace("{node}", "NODE") for command in answer.run)
     return Answer(answer.question, answer.answer, run, answer.only)
+
+
+def _anatomy(line: Line) -> ErrorAnatomy | None:
+    """Return the cause of the error that a line reports; None if it reports none."""
+    from kvdiag.anatomy import error_text, read_error, stated_level  # a line alone is explained by it
+
+    anatomy = read_error(error_text(line.body), program=line.component, level=stated_level(line.body))
+    if not anatomy.primitive and (not anatomy.quoted or line.body.level not in WORSE or line.body.format == PLAIN):
+        return None
+    return with_command(anatomy, default_dialect())
 
 
 def _has_head(line: Line) -> bool:

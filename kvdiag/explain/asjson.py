@@ -86,6 +86,7 @@ def line_json(page: LinePage) -> dict[str, Any]:
             for event, label in zip(line.events, page.labels, strict=True)
         ],
         "benign": benign and {"name": benign.name, "why": benign.why, "unless": benign.unless},
+        "anatomy": page.anatomy and page.anatomy.plain(),
         "rules": list(page.rules),
         "fits": [{"rule": fit.rule, "title": fit.title, "words": fit.words} for fit in page.fits],
     }

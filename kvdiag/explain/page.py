@@ -10,6 +10,7 @@ from kvdiag.explain.line import Line
 from kvdiag.explain.message import Fit
 from kvdiag.explain.topic import Answer, Topic, TopicStep
 from kvdiag.model.capability import Capability
+from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.vocabulary import Entry, Wording
 
 _MAPPING = re.compile(r"\bU?n?[Mm]ap(?:Volume|Device|PodDevice)\b")
@@ -81,7 +82,8 @@ class CapabilityPage:
 class LinePage:
     """A line, what its events are called, whether it is known to be harmless, and the rules that look at it.
 
-    Of a message without the head of a line that no rule looks at, `fits` are those whose words it shares.
+    Of a message without the head of a line that no rule looks at, `fits` are those whose words it shares. `anatomy` is
+    the cause of the error that it reports.
     """
 
     line: Line
@@ -89,6 +91,7 @@ class LinePage:
     benign: Benign | None
     rules: tuple[str, ...]
     fits: tuple[Fit, ...] = ()
+    anatomy: ErrorAnatomy | None = None
 
 
 def step_wording(entry: Entry, *, mapped: bool = False) -> StepWording:

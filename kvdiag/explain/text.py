@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from kvdiag.explain.page import CapabilityPage, LinePage, RulePage, StepPage, StepWording, TopicPage, WordPage
 from kvdiag.explain.topic import Answer, Topic
+from kvdiag.model.error_anatomy import ErrorAnatomy
 
 WIDTH = 80
 LABEL = 11
@@ -169,11 +170,27 @@ def _line_summary(page: LinePage) -> Iterator[str]:
         yield from _labelled("Benign", f"{page.benign.why} Exception: {page.benign.unless}.", 0)
     else:
         yield from _labelled("Benign", "no (not on the list of known benign lines)", 0)
+    yield from _cause(page.anatomy)
     if page.rules:
         yield from _labelled("Rules", ", ".join(page.rules), 0)
     for number, fit in enumerate(page.fits):
         yield from _labelled("" if number else "Fits", f"{fit.rule}: {fit.title}", 0)
         yield from _labelled("", f"  by {fit.words}", 0)
+
+
+def _cause(anatomy: ErrorAnatomy | None) -> Iterator[str]:
+    """The cause of the error that a line reports, or its innermost clause if no cause is known."""
+    if anatomy is None:
+        return
+    yield from _labelled("Cause" if anatomy.names_cause else "Error", anatomy.sentence, 0)
+    for label, content in (
+        ("Operation", anatomy.operation),
+        ("Owner", anatomy.owner if anatomy.names_cause else ""),
+        ("Check", anatomy.check),
+        ("Note", anatomy.note),
+    ):
+        if content:
+            yield from _labelled(label, content, 0)
 
 
 def _labelled(label: str, text: str, indent: int = 3) -> Iterator[str]:

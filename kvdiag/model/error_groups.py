@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.record import Origin
 from kvdiag.model.values import Level
 
@@ -14,7 +15,8 @@ class ErrorGroup(NamedTuple):
     `where` is the file and line of the call, or the reason of an event, empty if the format has none. `message` is the
     message of the first line, with the varying parts replaced; `sample` is that line as logged. Times are microseconds
     UTC, None if the lines have none. `is_ongoing` until the end of the log. `origin` is the first line.
-    `explained_by` is the rule of a finding, `benign` an entry of harmless lines.
+    `explained_by` is the rule of a finding, `benign` an entry of harmless lines; `anatomy` is the innermost cause of a
+    group that has neither.
     """
 
     component: str
@@ -30,6 +32,7 @@ class ErrorGroup(NamedTuple):
     sample: str = ""
     explained_by: str = ""
     benign: str = ""
+    anatomy: ErrorAnatomy | None = None
 
 
 class RetriedPod(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from kvdiag.model.doubt import Doubt
+from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.error_groups import Errors
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Lanes
@@ -36,7 +37,8 @@ class FindingTexts(NamedTuple):
     """The texts of a finding, with the names of its subject.
 
     `heading` is the rule's title with these names, `row` the same without the object, for a row that shows it; empty
-    where the rule has none or a name is not in the logs.
+    where the rule has none or a name is not in the logs. `anatomy` is the innermost cause, if the rule reads it from
+    the error.
     """
 
     says: str = ""
@@ -45,6 +47,7 @@ class FindingTexts(NamedTuple):
     bugs: tuple[BugMatch, ...] = ()
     heading: str = ""
     row: str = ""
+    anatomy: ErrorAnatomy | None = None
 
     @property
     def titles(self) -> tuple[str, str]:
@@ -109,6 +112,11 @@ class Finding(NamedTuple):
     def says(self) -> str:
         """Return the sentence that says what happened."""
         return self.texts.says
+
+    @property
+    def anatomy(self) -> ErrorAnatomy | None:
+        """Return the innermost cause in the errors of the finding, if its rule reads it."""
+        return self.texts.all.anatomy if self.rule.cause_from else None
 
     @property
     def title(self) -> str:

@@ -206,6 +206,7 @@ class Rule(NamedTuple):
     explains, or does not explain, regardless of the capabilities.
     `survives` are mutants that its tests need not kill, each with the reason.
     `cut` are events that may be missing only because the log ends within the time limit of their chain.
+    `cause_from` are events whose error is read for the innermost cause, which the texts name as `{cause}`.
     `places` has the place of each key in the file; it is not cached.
     `clocks` are events whose order after the step before must not depend on the clocks of two machines.
     """
@@ -247,6 +248,7 @@ class Rule(NamedTuple):
     alarm: tuple[str, ...] = ()
     survives: Mapping[str, str] = EMPTY
     cut: tuple[str, ...] = ()
+    cause_from: tuple[str, ...] = ()
     places: Mapping[str, str] = EMPTY
 
     def place_of(self, path: str) -> str:

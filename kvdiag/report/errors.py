@@ -85,12 +85,21 @@ def _draw_groups(groups: Sequence[ErrorText], screen: Screen, folder: str, *, is
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
     for group, (state, where, count, span) in zip(groups, cells, strict=True):
         if is_short:
-            _draw_sample(group, screen, folder, margin=f"  {count:>{widths[2]}}  ", most=1)
+            margin = f"  {count:>{widths[2]}}  "
+            _draw_sample(group, screen, folder, margin=margin, most=1)
+            _draw_cause(group, screen, len(margin), most=1)
             continue
         reason = f"  [{group.reason}]" if group.reason else ""
         head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}{reason}"
         screen.line(Piece(head))
         _draw_sample(group, screen, folder, margin="    ")
+        _draw_cause(group, screen, 4)
+
+
+def _draw_cause(group: ErrorText, screen: Screen, indent: int, *, most: int = 0) -> None:
+    """The innermost cause of a group, if its error names one."""
+    if group.cause:
+        screen.text(f"Cause: {short_ids(group.cause)}", indent=indent, hang=2, most=most)
 
 
 def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, most: int = 0) -> None:

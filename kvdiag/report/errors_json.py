@@ -67,5 +67,7 @@ def _plain_group(group: ErrorGroup) -> Plain:
         "line": group.origin.line,
         "sample": group.sample,
     }
+    if group.anatomy is not None:
+        said["anatomy"] = group.anatomy.plain()
     reasons = {"explained_by": group.explained_by, "benign": group.benign}
     return said | {name: reason for name, reason in reasons.items() if reason}

@@ -77,7 +77,7 @@ def _version(version: SeenVersion) -> Plain:
 
 def finding(found: Finding, *, redact: bool = True) -> Plain:
     """Return one finding as plain JSON values."""
-    return {
+    fields: Plain = {
         "rule": found.rule.name,
         "id": found.rule.id,
         "key": found.key,
@@ -110,6 +110,7 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
         "incident": found.incident,
         "collect": list(found.collect),
     }
+    return fields | ({"anatomy": found.anatomy.plain()} if found.anatomy else {})
 
 
 def _fix(fix: Fix) -> Plain:

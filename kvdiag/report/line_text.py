@@ -35,7 +35,10 @@ class LineText(NamedTuple):
 
 
 class ErrorText(NamedTuple):
-    """A group of error lines; times are microseconds UTC or None, `line` is the first of them."""
+    """A group of error lines; times are microseconds UTC or None, `line` is the first of them.
+
+    `cause` names its innermost cause; empty if the error names none, or may be no failure.
+    """
 
     state: str
     where: SafeText
@@ -44,6 +47,7 @@ class ErrorText(NamedTuple):
     ends: int | None
     reason: SafeText
     line: LineText
+    cause: SafeText
 
 
 class ErrorsText:
@@ -105,4 +109,5 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         ends=group.ends,
         reason=clean(group.explained_by or group.benign, redact=redact),
         line=line,
+        cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),
     )

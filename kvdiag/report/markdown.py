@@ -17,6 +17,7 @@ LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
 SPARE = 500  # bytes for the head of the table, and for what did not fit
 MOST_PROBLEMS = 20
 MOST_VICTIMS = 5
+MOST_CAUSES = 5  # unexplained groups whose cause is shown
 TABLE = ("", "| Severity | Failure | Object | State | Since (UTC) | Count |", "|---|---|---|---|---|---|")
 _MARKUP = lazy_regex(r"([\\`*_{}\[\]<>#|~!@])")
 _LINKS = lazy_regex(r"(?i)(https?|www)([:.])")
@@ -78,6 +79,9 @@ def _sure(finding: FindingText) -> str:
 def _foot(report: ReportText) -> Iterator[str]:
     if groups := len(report.errors.groups):
         yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
+        for group in report.errors.groups[:MOST_CAUSES]:
+            if group.cause:
+                yield f"- {group.count}× {code(group.where)}: {escape_markdown(short_ids(group.cause))}"
     for problem in report.problems[:MOST_PROBLEMS]:
         yield from ("", f"Not read: {escape_markdown(problem)}")
     if len(report.problems) > MOST_PROBLEMS:

@@ -266,7 +266,7 @@ class ReportText:
             why=tuple(safe(" ".join(part.split())) for part in finding.texts.all.cause.split("\n\n")),
             versions=tuple(safe(bug.sentence) for bug in finding.texts.all.bugs),
             doubts=tuple(safe(format_doubt(doubt)) for doubt in finding.doubts),
-            collect=tuple(map(safe, finding.collect)),
+            collect=tuple(map(safe, () if _names_cause(finding) else finding.collect)),
             look_alikes=tuple(safe(" ".join(text.split())) for text in finding.rule.look_alikes),
             references=tuple(map(safe, finding.rule.references)),
             symptoms=tuple(self._symptoms(incident)),
@@ -349,6 +349,13 @@ def _telling(finding: Finding, lines: Sequence[LineText], reason: str) -> LineTe
     return best[1] if best else None
 
 
+def _names_cause(finding: Finding) -> bool:
+    """Return whether the innermost cause was read from the error, so that no log must be collected for it."""
+    return finding.anatomy is not None and finding.anatomy.names_cause
+
+
 def _reason(finding: Finding) -> str:
     """How the sentence begins to quote the error, to look for in a line."""
+    if finding.anatomy is not None and finding.anatomy.quoted:
+        return finding.anatomy.quoted[:LONGEST_REASON]
     return finding.says.rstrip(".").rpartition(": ")[2][:LONGEST_REASON]

@@ -41,6 +41,8 @@ GENERIC_NAMES = {"pod": "a pod"}  # used if no line names one
 LONGEST_NAME = (
     100  # characters of a name in a heading; a longer one is left out, since half a secret cannot be recognized
 )
+LONGEST_CAUSE = 200  # the same, of the sentence of a cause, which names a path or a host
+CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error that names no cause its last clause
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 LONGEST_VALUE = 600  # characters of log text inside a sentence
@@ -89,6 +91,7 @@ def sentence(text: str, values: Mapping[str, str]) -> str:
 
 def heading(text: str, values: Mapping[str, str]) -> str:
     """Return a title with its slots filled and ids shortened; empty if a required value is unknown."""
+    values = {**values, "cause": values[CAUSE_CLAUSE]} if CAUSE_CLAUSE in values else values
     names = {name: _brief(name, value) for name, value in values.items() if _is_short_name(name, value)}
     text = _OPTIONAL.sub(lambda part: part[1] if all(names.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     is_known = all(names.get(slot) for slot in _SLOT.findall(text))
@@ -96,7 +99,9 @@ def heading(text: str, values: Mapping[str, str]) -> str:
 
 
 def _is_short_name(name: str, value: str) -> bool:
-    return len(value) <= LONGEST_NAME and not (name in _NODES and is_unnamed(value))
+    return len(value) <= (LONGEST_CAUSE if name == "cause" else LONGEST_NAME) and not (
+        name in _NODES and is_unnamed(value)
+    )
 
 
 def _brief(name: str, value: str) -> str:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvdiag.base.clock import format_duration
+from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, FindingTexts
 from kvdiag.model.rule import Rule
@@ -18,6 +19,7 @@ from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.absence import run_values
 from kvdiag.rules.bugs import known_bugs
+from kvdiag.rules.causes import cause_values, read_cause, with_check
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
 from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values
@@ -29,7 +31,8 @@ MOST = 64  # findings whose texts are kept: an output asks several times for tho
 class TextInputs(NamedTuple):
     """What the texts of a finding are filled from.
 
-    `events` are those of the match and the tries, `bound` the names of the match, `span` the first and the last time.
+    `events` are those of the match and the tries, `errors` those whose error is read for its cause, `bound` the names
+    of the match, `span` the first and the last time.
     Without `changes`, only steps that change nothing are part of the fix.
     """
 
@@ -37,6 +40,7 @@ class TextInputs(NamedTuple):
     subject: Entity
     events: tuple[Event, ...]
     evidence: tuple[Evidence, ...]
+    errors: tuple[Event, ...]
     bound: tuple[str, ...]
     tries: int
     span: tuple[int, int]
@@ -85,18 +89,29 @@ class LazyTexts:
         rule, subject, history = inputs.rule, inputs.subject, inputs.history
         node, dialect = subject.ids.get("node", ""), inputs.dialect(values.get("node", ""))
         title, row = _titles(rule, subject, values)
+        steps = with_check(rule, self.anatomy, dialect)
         return FindingTexts(
             says=self._says(values),
             cause=sentence(rule.cause, values),
-            fix=tuple(fix for fix in fixes(rule, values, dialect) if inputs.changes or not fix.after),
+            fix=tuple(fix for fix in fixes(steps, values, dialect) if inputs.changes or not fix.after),
             bugs=tuple(known_bugs(rule, history.versions, node, values, inputs.span[0], bound=inputs.bound)),
             heading=title,
             row=row,
+            anatomy=self.anatomy,
         )
+
+    @property
+    def anatomy(self) -> ErrorAnatomy | None:
+        """Return the innermost cause in the errors of the finding, if its rule reads it."""
+        return _anatomy(self) if self._inputs.errors else None
+
+    def read(self) -> ErrorAnatomy | None:
+        """Read the innermost cause."""
+        return read_cause(self._inputs.errors)
 
     def _values(self) -> dict[str, str]:
         """Return the values of the slots, with a generic name for an unnamed volume, and without an unknown time."""
-        rule, subject, events, evidence, _, tries, (begins, ends), end, _, history, _ = self._inputs
+        rule, subject, events, evidence, _, _, tries, (begins, ends), end, _, history, _ = self._inputs
         values = slot_values(subject, events, tries, begins, ends)
         prelude = [row.event for row in evidence if row.step in rule.follows]
         if all(row.event.origin.source in history.unanchored for row in evidence):
@@ -108,7 +123,7 @@ class LazyTexts:
                 values.setdefault(name, value)
         values.update(run_values(prelude))
         values["lasted"] = format_duration((end.at or ends) - begins)
-        return values
+        return values | cause_values(self.anatomy, values["text"])
 
     def _says(self, values: Mapping[str, str]) -> str:
         rule, end = self._inputs.rule, self._inputs.end
@@ -116,6 +131,11 @@ class LazyTexts:
         filled = sentence(rule.healed.says if rule.healed and is_healed else rule.says, values)
         is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
         return f"A{filled[1:]}" if is_generic else filled
+
+
+@lru_cache(MOST)
+def _anatomy(texts: LazyTexts) -> ErrorAnatomy | None:
+    return texts.read()
 
 
 @lru_cache(MOST)

@@ -19,6 +19,7 @@ from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, find_version
+from kvdiag.rules.causes import errors_of
 from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.ending import End, end_of
 from kvdiag.rules.event_index import EventIndex, SubjectEvents, episodes, parts
@@ -132,7 +133,8 @@ def _finding(
     evidence = tuple(_evidence(best, part, rule, begins))
     severity = _severity(rule, best, end.state)
     events, changes = (*(event for _, event in ordered), *since), _may_change(best, end, severity)
-    found = (rule, subject, events, evidence, tuple(best.bound), count, (begins, ends), end, changes)
+    errors = errors_of(rule, part, begins - PRELUDE if rule.follows else begins, ends)
+    found = (rule, subject, events, evidence, errors, tuple(best.bound), count, (begins, ends), end, changes)
     return Finding(
         rule=rule,
         subject=subject,

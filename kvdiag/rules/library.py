@@ -29,6 +29,7 @@ NOT_RULES = {
     CAPABILITIES,
     KINDS,
     "frequent.yaml",
+    "anatomy",
 }  # files and folders in patterns/ that contain no rules
 
 

@@ -13,6 +13,7 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.capability_lint import faults
+from kvdiag.rules.causes import CAUSE
 from kvdiag.rules.distribution import default_dialect, unknown_placeholders
 from kvdiag.rules.fill import fixed_words, quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
@@ -147,6 +148,7 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
         | _ids(rule)
         | {n for s in rule.events.values() for k in s.kinds if k in entries for n in value_names(entries[k])}
     )
+    known |= {CAUSE} if rule.cause_from else set()
     if fixed_words(rule.heading) > MOST_WORDS:
         yield "heading", f"a heading has at most {MOST_WORDS} words besides the names in it"
     for path, text in texts_of(rule):

@@ -16,7 +16,7 @@ MOST_BRANCHES = 64
 def lint_sentence(rule: Rule) -> Iterator[PatternError]:
     """Yield every fault of the rule's condition; for a part of it with the condition and a caret."""
     by = rule.healed.by if rule.healed else ()
-    used = {*names_in(rule.when), *rule.shows, *rule.follows, *by, rule.counts}
+    used = {*names_in(rule.when), *rule.shows, *rule.follows, *rule.cause_from, *by, rule.counts}
     for name in rule.events:
         if name not in used:
             yield PatternError(rule.place_of(f"events.{name}"), f"the event {name!r} is defined but never used")

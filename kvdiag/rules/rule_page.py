@@ -28,6 +28,8 @@ def _lines(rule: Rule) -> Iterator[str]:
         yield from _section("Possible where the log ends before", [", ".join(rule.cut)])
     if rule.alarm:
         yield from _section("Information only without", [", ".join(rule.alarm)])
+    if rule.cause_from:
+        yield from _section("Cause read from the error of", [", ".join(rule.cause_from)])
     if rule.healed:
         yield from _section("Healed by", [", ".join(rule.healed.by)])
     yield from _section("Why", rule.cause.splitlines())

@@ -62,6 +62,7 @@ _RULE = Record(
     shows=_NAMES,
     follows=_NAMES,
     alarm=_NAMES,
+    cause_from=_NAMES,
     clocks=_NAMES,
     healed=Record(Healing, given=("by",), missing={"by": ()}, says=line, after=duration),
     look_alikes=each(line),
@@ -102,6 +103,7 @@ def _named(rule: Rule) -> Iterator[str]:
         *rule.shows,
         *rule.follows,
         *rule.alarm,
+        *rule.cause_from,
         *rule.clocks,
         *([rule.counts] if rule.counts else []),
     )

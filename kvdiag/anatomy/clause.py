@@ -1,0 +1,47 @@
+"""The innermost clause of an error: what the program at the end of the chain printed, in its own words."""
+
+from __future__ import annotations
+
+from kvdiag.base.regex import lazy_regex
+
+LONGEST = 240  # characters of a quoted clause
+SHORT = 28  # characters; a shorter clause is quoted with the one in front of it
+_FIELDS = lazy_regex(
+    r"\"? (?:pod|podUID|containerID|containerName|node|interval|sandboxID|podSandboxID|PodSandboxID|plugin|volumeName|"
+    r"logger|numErrs|durationBeforeRetry|auditID)=[^\n]*\Z"
+)
+_CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
+_DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
+_TELLING = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
+_SEPARATOR = lazy_regex(r": |\bcaused \"")
+_WORD = lazy_regex(r"[A-Za-z]{4}")
+_EDGES = " \t\"'\n\\,.;"
+
+
+def innermost_clause(text: str) -> str:
+    """Return the last clause of a flat text; empty if it has no words."""
+    text = _CLASS.sub("", _FIELDS.sub("", text).strip(_EDGES))
+    last = _DESC.split(text)[-1] or text
+    lines = [line for line in last.split("\n") if line.strip()]
+    line = next((one for one in reversed(lines) if _TELLING.search(one)), lines[-1] if lines else "")
+    parts = [part.strip(_EDGES) for part in _SEPARATOR.split(line)]
+    parts = [part for part in parts if len(part) > 3]
+    while len(parts) > 1 and len(parts[-1]) < 12 and not _WORD.search(parts[-1]):
+        parts.pop()
+    if not parts:
+        return ""
+    clause = parts[-1] if len(parts[-1]) >= SHORT or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
+    return _bounded(clause)
+
+
+def clause_around(text: str, begin: int, end: int) -> str:
+    """Return the clause in which the words at a place are."""
+    first = max(text.rfind(mark, max(0, begin - LONGEST), begin) + len(mark) for mark in (": ", "\n", " desc = "))
+    first = first if begin and first > len(" desc = ") else max(0, begin - LONGEST // 2)
+    ends = [at for mark in (": ", "\n", '" pod=', "; ") if (at := text.find(mark, end, end + LONGEST)) >= 0]
+    return _bounded(text[first : min(ends, default=min(len(text), end + LONGEST // 2))].strip(_EDGES + ":"))
+
+
+def _bounded(text: str) -> str:
+    line = " ".join(text.split()).rstrip("]")
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,150 @@
+"""Compose the sentence, the check and the owner from a primitive, its object, the operation and the component."""
+
+from __future__ import annotations
+
+import fnmatch
+import shlex
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from kvdiag.anatomy.entries import ANY, Operation, Owner, Primitive, Tables
+from kvdiag.anatomy.objects import HOSTS, PATHS, FoundObject
+from kvdiag.base.regex import lazy_regex
+from kvdiag.base.safe_values import is_safe
+
+Values = Mapping[str, str]
+_SLOT = lazy_regex(r"\{([a-z_]+)\}")
+_OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
+_ADDRESS = lazy_regex(r"(?:https?://)?(\[[\w:.%]{2,60}\]|[\w.-]{1,200})(?::(\d{1,5}))?(?:/|$)")
+_PORTS = {"http://": "80", "https://": "443"}
+OTHER_SIDE, THE_PROGRAM = "the other side", "the program"
+
+
+class Subject(NamedTuple):
+    """What a sentence is about besides its object: who logs, which plug-in or driver, who should have answered."""
+
+    program: str
+    component: str
+    callee: str
+    is_cni: bool
+
+
+def owner_of(name: str, component: str, operations: Collection[str], known: Tables) -> Owner | None:
+    """Return the known owner of an object, else of a plug-in."""
+    for word in (name, component):
+        for owner in known.owners if word else ():
+            applies = not owner.where or set(owner.where).intersection(operations)
+            if applies and any(fnmatch.fnmatchcase(word, pattern) for pattern in owner.match):
+                return owner
+    return None
+
+
+def callee_of(operations: tuple[Operation, ...], text: str, component: str) -> str:
+    """Return who should have answered: the component, or the callee of the innermost operation that has one.
+
+    A CSI driver is named only if the record shows CSI: kubelet waits for the API server in the same words.
+    """
+    if component:
+        return component
+    name = next((one.callee for one in reversed(operations) if one.callee), OTHER_SIDE)
+    return OTHER_SIDE if "CSI" in name and "csi" not in text.lower() and "rpc error" not in text else name
+
+
+def sentence_values(
+    found: FoundObject, subject: Subject, owner: Owner | None, clause: str, text: str, packages: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the values for the slots of a sentence."""
+    values = {
+        "object": found.name,
+        "owner": _owner_name(found, subject, owner),
+        "missing": owner.missing if owner else "",
+        "server": "",
+        "package": packages.get(found.name, ""),
+        "text": text,
+        "clause": clause,
+        "program": subject.program or THE_PROGRAM,
+        "callee": subject.callee,
+        "component": subject.component or subject.callee,
+        **_address(found),
+    }
+    if found.kind == "lookup" and found.more:
+        values["server"] = found.more[0].rstrip(":")
+    if found.kind == "user":
+        values["object"] = f"{found.name} to {found.more[0]} {found.more[1]}"
+    if found.kind == "sysctl":
+        values["object"] = f"{found.name} is {found.more[1]} instead of {found.more[0]}"
+    if found.kind == "process":
+        values["object"] = f"{found.more[0]} (PID {found.name})"
+    return values
+
+
+def _owner_name(found: FoundObject, subject: Subject, owner: Owner | None) -> str:
+    if owner:
+        return owner.owner
+    return (
+        f"the agent of {subject.component}" if subject.is_cni and subject.component and found.kind == "socket" else ""
+    )
+
+
+def fill(template: str, values: Values) -> str:
+    """Return a sentence with its slots filled; a part in `[[…]]` without its values is left out."""
+    template = _OPTIONAL.sub(
+        lambda part: part[1] if all(values.get(slot) for slot in _SLOT.findall(part[1])) else "", template
+    )
+    return _SLOT.sub(lambda slot: values.get(slot[1], ""), template).strip()
+
+
+def form_of(forms: Mapping[str, str], kind: str) -> str:
+    """Return the form for a kind of object, else the general one."""
+    return forms.get(kind) or forms.get(ANY, "")
+
+
+def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None) -> tuple[str, str]:
+    """Return the first check, a command whose values are safe and quoted, and what it checks; empty if there is none.
+
+    What shows whether the owner of the object works comes before the object itself.
+    """
+    values = _command_values(found)
+    if owner and owner.check and (command := _command(owner.check, values)):
+        return command, f"Check {owner.owner}."
+    forms = (primitive.check.get(found.kind, ""), "" if found.kind in _IN_IMAGE else primitive.check.get(ANY, ""))
+    command = next((command for form in forms if (command := _command(form, values))), "")
+    about = found.name if found.kind in _NAMED else "the cause that the error names"
+    return (command, f"Check {about}.") if command else ("", "")
+
+
+def _command(template: str, values: Values) -> str:
+    """Return a command with quoted values; empty if one has an unexpected form or is unknown."""
+    slots = [slot for slot in _SLOT.findall(template) if slot in values or slot in _COMMAND_SLOTS]
+    if any(not values.get(slot) or not is_safe(_SHAPE.get(slot, slot), values[slot]) for slot in slots):
+        return ""
+    return _SLOT.sub(lambda slot: shlex.quote(values[slot[1]]) if slot[1] in slots else slot[0], template)
+
+
+_COMMAND_SLOTS = frozenset(("object", "path", "name", "address", "port", "user", "verb", "resource"))
+_SHAPE = {"address": "server"}
+_IN_IMAGE = frozenset(("entry",))  # what the node does not have: a command there shows nothing
+_NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}
+
+
+def _command_values(found: FoundObject) -> dict[str, str]:
+    """Return the values for the slots of a command; the object of a kind of paths must be a path."""
+    values = {**_address(found), "name": found.name.rpartition("/")[2]}
+    if found.kind in PATHS:
+        name = f"/dev/{found.name}" if found.kind == "device" and "/" not in found.name else found.name
+        if is_safe("path", name):
+            values["object"] = name
+    else:
+        values["object"] = found.name
+    if found.kind == "user":
+        values |= {"user": found.name, "verb": found.more[0], "resource": found.more[1]}
+    return values
+
+
+def _address(found: FoundObject) -> dict[str, str]:
+    """Return address and port of a host or URL."""
+    parsed = _ADDRESS.match(found.name) if found.kind in HOSTS else None
+    if parsed is None:
+        return {"address": "", "port": ""}
+    port = next((port for scheme, port in _PORTS.items() if found.name.startswith(scheme)), "443")
+    return {"address": parsed[1].strip("[]"), "port": parsed[2] or port}

@@ -1,0 +1,61 @@
+r"""Flatten a record for reading: its message and errors, cut to a bounded size, without secrets, quoting undone.
+
+    err="failed to \"CreatePodSandbox\" … \\\"web-0\\\": dial unix /run/a.sock: connect: no such file or directory"
+
+Nested quotes are not parsed as a tree: with any number of backslashes in front of a quote gone, places are enough.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kvdiag.base.regex import lazy_regex
+from kvdiag.model.record import Body
+from kvdiag.model.values import Level
+from kvdiag.safe.secrets import redacted
+
+HEAD, TAIL = 4 << 10, 12 << 10  # characters of a record: callers are at its begin, the innermost cause at its end
+CUT = " … "
+ERROR_FIELDS = ("err", "error", "Err", "Error", "output", "stderr")
+_ESCAPED = lazy_regex(r"\\{1,200}([\"'/`])")
+_BREAK = lazy_regex(r"\\{1,200}([ntr])")
+_HTML = lazy_regex(r"\\{1,200}u00(26|3[ce])")
+_ROOT = lazy_regex(r"[\"'(\[`]{0,3}(?:[A-Za-z]:\\|\\\\)")
+_TOKEN = 200  # characters in front of a backslash in which the token around it begins
+_BLANK = {"n": "\n", "t": " ", "r": " "}
+
+
+def error_text(body: Body) -> str:
+    """Return what a record says about an error: its message, and the fields that hold errors or output of programs.
+
+    The reason of an event, which is its caller, names the operation that failed.
+    """
+    reason = body.caller if body.caller.isalpha() else ""
+    errors = (body.fields[name] for name in ERROR_FIELDS if body.fields.get(name))
+    return ": ".join(part for part in (reason, body.message, *errors) if part)
+
+
+def stated_level(body: Body) -> Level:
+    """Return the level of a record; a line without a format states none, and counts as an error."""
+    return Level.ERROR if body.format == "plain" else body.level
+
+
+def cut(text: str) -> str:
+    """Return the head and the tail of a long text."""
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}{CUT}{text[-TAIL:]}"
+
+
+def flatten(text: str) -> str:
+    """Return a text cut to a bounded size, without secrets, with the quoting of all levels undone.
+
+    Secrets go first: a name that is taken out of a text may be a part of one that no longer looks like it.
+    """
+    text = redacted(cut(text))
+    text = _HTML.sub(lambda found: chr(int(found[1], 16)), text)
+    return _BREAK.sub(_line_end, _ESCAPED.sub(r"\1", text))
+
+
+def _line_end(found: re.Match[str]) -> str:
+    """Return a blank or line end for its escape; a path of Windows, which has such folders, stays as it is."""
+    before = found.string[max(0, found.start() - _TOKEN) : found.start()]
+    return found[0] if _ROOT.match(re.split(r"\s", before)[-1]) else _BLANK[found[1]]

@@ -1,0 +1,72 @@
+"""Entries of the tables of the anatomy: primitives, operations, owners of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+ANY = "any"  # the form of a sentence or check for an object of another kind, or none
+MAKE, REMOVE, QUERY = "make", "remove", "query"
+TABLES = ("primitives", "operations", "owners", "programs", "packages")
+GUARDS = ("cleanup", "nothing", "guesses", "optional")
+
+
+class Part(NamedTuple):
+    """A literal of a text: within `room` characters after the part before; in the same clause if `is_near`."""
+
+    literal: str
+    room: int = 0
+    is_near: bool = False
+
+
+class Primitive(NamedTuple):
+    """A class of causes: the texts by which programs print it, and what to say about it by the kind of its object.
+
+    `where` are operations outside of which the texts mean something else, `unless_before` words in front of a text that
+    take away its meaning. With `gone`, it is expected while something is removed. With `quotes`, the clause follows the
+    sentence. `number` is that of an errno.
+    """
+
+    id: str
+    strength: int
+    texts: tuple[tuple[Part, ...], ...]
+    objects: tuple[str, ...]
+    owner: str
+    says: Mapping[str, str]
+    check: Mapping[str, str]
+    where: tuple[str, ...]
+    unless_before: tuple[str, ...]
+    gone: bool
+    quotes: bool
+    number: int
+
+
+class Operation(NamedTuple):
+    """An operation that callers name in front of an error; `callee` is who should have answered."""
+
+    id: str
+    label: str
+    direction: str
+    callee: str
+    texts: tuple[tuple[Part, ...], ...]
+
+
+class Owner(NamedTuple):
+    """The program that owns known objects, if one of the operations `where` failed; `check` shows whether it runs."""
+
+    match: tuple[str, ...]
+    owner: str
+    check: str
+    missing: str
+    where: tuple[str, ...]
+
+
+class Tables(NamedTuple):
+    """All tables of the anatomy."""
+
+    primitives: tuple[Primitive, ...]
+    operations: tuple[Operation, ...]
+    owners: tuple[Owner, ...]
+    programs: Mapping[str, Mapping[str, str]]
+    packages: Mapping[str, str]
+    guards: Mapping[str, tuple[str, ...]]

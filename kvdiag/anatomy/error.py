@@ -1,0 +1,139 @@
+"""Read one error, and choose the most telling one of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kvdiag.anatomy.clause import clause_around, innermost_clause
+from kvdiag.anatomy.compose import (
+    OTHER_SIDE,
+    THE_PROGRAM,
+    Subject,
+    callee_of,
+    check_of,
+    fill,
+    form_of,
+    owner_of,
+    sentence_values,
+)
+from kvdiag.anatomy.data import tables
+from kvdiag.anatomy.decode import flatten
+from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Tables
+from kvdiag.anatomy.objects import NOTHING, find_object
+from kvdiag.anatomy.read import ErrorReading, Hit, read
+from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
+from kvdiag.model.values import Level
+
+GONE = "the object is already gone, as expected of a removal"
+INFORMATION = "printed at level info"
+GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
+OPTIONAL = "the runtime is optional"
+RACE = "the file was removed after the folder had been listed"
+_IN_IMAGE = frozenset(("container_start", "exec"))
+_QUIET = frozenset((Level.INFO, Level.DEBUG))
+_ORDER = (MAKE, QUERY, "", REMOVE)  # of two errors of one strength, the one that makes something is chosen
+
+
+def read_error(text: str, *, context: str = "", program: str = "", level: Level = Level.ERROR) -> ErrorAnatomy:
+    """Return the anatomy of an error; `context` is the record around it, if `text` is a part of one."""
+    known = tables()
+    flat = flatten(text)
+    whole = flatten(context) if context else flat
+    found = read(flat, whole, known)
+    quoted = innermost_clause(flat[: found.clean])
+    anatomy = ErrorAnatomy(
+        program=program,
+        operations=tuple(one.id for one in found.operations),
+        operation=_failed(found.operations),
+        direction=found.operations[0].direction if found.operations else "",
+        codes=found.codes,
+        component=found.component,
+        quoted=quoted,
+        sentence=quoted,
+    )
+    return _with_cause(anatomy, found, found.hit, level, known) if found.hit else anatomy
+
+
+def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level, known: Tables) -> ErrorAnatomy:
+    primitive = hit.primitive
+    kinds = [kind for kind in primitive.objects if kind != "entry" or _IN_IMAGE.intersection(anatomy.operations)]
+    named = find_object(kinds, found.text, hit.begin, hit.end) if kinds else NOTHING
+    owner = owner_of(named.name, found.component, anatomy.operations, known)
+    callee = callee_of(found.operations, found.text, found.component)
+    subject = Subject(anatomy.program, found.component, callee, found.is_cni)
+    clause = clause_around(found.text, hit.begin, hit.end)
+    words = found.text[hit.begin : hit.end]
+    values = sentence_values(named, subject, owner, clause, words, known.packages)
+    note = _note(anatomy, found, hit, level)
+    strength = WEAK if note else primitive.strength
+    check, step = check_of(primitive, named, owner) if strength > WEAK else ("", "")
+    sentence = fill(form_of(primitive.says, named.kind), values) if strength > WEAK else ""
+    return anatomy._replace(
+        primitive=primitive.id,
+        strength=strength,
+        object=values["object"],
+        object_kind=named.kind,
+        owner=_owner(fill(primitive.owner, values), values["owner"]),
+        clause=clause,
+        note=note,
+        sentence=_whole_sentence(sentence, anatomy, found, quotes=primitive.quotes) or anatomy.quoted or clause,
+        step=step,
+        check=check,
+    )
+
+
+def _owner(general: str, known: str) -> str:
+    """Return the known owner of the object, else the general one of the primitive if it names somebody."""
+    return known or ("" if general in {OTHER_SIDE, THE_PROGRAM} else general)
+
+
+def _whole_sentence(sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, *, quotes: bool) -> str:
+    """Return the sentence with the component in front and the words of the program behind, where they add something."""
+    if not sentence:
+        return ""
+    if quotes and anatomy.quoted and anatomy.quoted.lower() not in sentence.lower():
+        sentence = f"{sentence}; it prints “{anatomy.quoted}”"
+    if found.component and found.is_cni:
+        named = f"CNI plug-in {found.component}"
+        return sentence if named in sentence else f"{named}: {sentence}"
+    if not found.component or found.component in sentence:
+        return sentence
+    is_of_driver = bool(anatomy.codes) or GRPC in found.text  # kubelet prints errors of its own in the same operation
+    return f"CSI driver {found.component}: {sentence}" if is_of_driver else sentence
+
+
+def _note(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level) -> str:
+    """Return why the error may be no failure; empty if nothing speaks for that."""
+    primitive = hit.primitive
+    if found.is_optional:
+        return OPTIONAL
+    if primitive.gone and primitive.strength < STRONG and anatomy.direction in {REMOVE, QUERY}:
+        return GONE if primitive.id != "ENOENT" or "static_pod" not in anatomy.operations else RACE
+    is_grpc = bool(anatomy.codes) or GRPC in found.text
+    return INFORMATION if level in _QUIET and primitive.strength < STRONG and not is_grpc else ""
+
+
+def _failed(operations: tuple[Operation, ...]) -> str:
+    """Return the label of the operation that failed: the innermost one of the outermost's direction."""
+    if not operations:
+        return ""
+    same = [one for one in operations if one.direction == operations[0].direction]
+    return (same or list(operations))[-1].label
+
+
+class Candidate(NamedTuple):
+    """An error of a subject, and when it was printed."""
+
+    time: int
+    anatomy: ErrorAnatomy
+
+
+def most_telling(candidates: Iterable[Candidate]) -> ErrorAnatomy | None:
+    """Return the error of one pod, volume or unit that says most: by strength, direction, then the earliest."""
+    best = min(
+        candidates,
+        key=lambda one: (-one.anatomy.strength, _ORDER.index(one.anatomy.direction), one.time),
+        default=None,
+    )
+    return best.anatomy if best else None

@@ -1,0 +1,194 @@
+"""Objects that errors name: sockets, files, devices, hosts, names, images, programs, users.
+
+Each kind has expressions whose first group is the object. All repetitions are bounded, and none is inside another, so
+the time to search grows with the text only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kvdiag.base.regex import lazy_regex
+
+BEFORE, AFTER = 260, 160  # characters around the words of a cause in which its object is searched first
+LONGEST = 700  # characters of the longest expression: an object at the edge is not cut
+BEHIND = 60  # characters that an object after the words counts as farther than one before them
+_TARGET = "target"
+NOT_OBJECTS = lazy_regex(r"/csi\.v\d|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$")
+"""A gRPC method, mount itself, a Go symbol: no object of an error."""
+
+
+def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(lazy_regex(pattern) for pattern in patterns)
+
+
+_HOST = r"\[[0-9a-fA-F:.%\w]{2,60}\]:\d{1,5}|[\w.-]{1,200}:\d{1,5}"
+_VERBS = (
+    "open|stat|lstat|statfs|mkdir|rmdir|unlinkat|read|write|remove|chmod|chown|lchown|readlink|openat|openat2|creat|"
+    "rename|symlink|file|path|access|reading|directory|folder|writing file|unmount|listing|watch|inotify_add_watch"
+)
+KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
+    "socket": _compiled(
+        r"(?:dial unix|unix://|dial unix ) ?@?(/[^\s\"':,\]]{2,200})",
+        r"(?:unix:)?(/[\w./@+~=%-]{2,200}\.sock)\b",
+    ),
+    "path": _compiled(
+        rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)[^\s\"'`:,\])]{{2,300}})",
+        r"(?<![\w:./-])(/[\w.@+~=%-]{1,100}/[^\s\"'`:,)\]>]{1,300})",
+    ),
+    "device": _compiled(
+        r"special device (\S{3,160}) does",
+        r"(/dev/[\w./:@+-]{2,160})",
+        r"\(device (\w[\w/-]{1,40})\)",
+        r"\bdev (\w[\w-]{1,40})\b",
+        r"\[(sd[a-z]{1,3}|nvme\w{1,12}|vd[a-z]{1,2}|dm-\d{1,4})\]",
+        r"\b(nvme\d{1,3}n\d{1,3}|dm-\d{1,4})\b",
+        r"XFS \((\w[\w/-]{1,40})\)",
+    ),
+    "disk": _compiled(r"(lun \d{1,4})\b", r"disk ([\w.-]{3,80})", r"found: ?([\w-]{3,80})"),
+    "entry": _compiled(
+        r"(?:container process(?: caused)?|exec failed|caused)[: \"]{1,6}exec: [\"`]([^\"`\n]{1,160})[\"`]",
+        r"(?:executable file|exec) [`\"]([^`\"\n]{1,160})[`\"]",
+        r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
+        r"exec (/[^\s\"`:]{2,160}):",
+    ),
+    "program": _compiled(
+        r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
+        r"fork/exec (\S{1,160}):",
+        r"(?:bash|sh): (?:line \d{1,5}: )?([\w./-]{1,80}): command not found",
+        r"exec [\"`]?(/[^\s\"`:]{2,160})",
+    ),
+    "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),
+    "host": _compiled(
+        rf"->({_HOST})\b",
+        rf"dial (?:tcp|udp)[46]? ({_HOST})",
+        r"read (?:tcp|udp)[46]? (\d{1,3}(?:\.\d{1,3}){3}:\d{1,5})\b",
+        r"\b(\d{1,3}(?:\.\d{1,3}){3}:\d{1,5})\b",
+        r"portal: (\d{1,3}(?:\.\d{1,3}){3},?\d{0,5})",
+        r"connection to (\d{1,3}(?:\.\d{1,3}){3})\b",
+    ),
+    "listen": _compiled(r"listen (?:tcp|udp)[46]? ((?:\[[\w:.%]{2,60}\]|[\w.-]{0,200}):\d{1,5})"),
+    "lookup": _compiled(
+        r"lookup ([\w.-]{1,200})(?: on (\[?[\w.:]{2,60}\]?))?",
+        r"resolve host:? ['\"]?([\w.-]{2,200})",
+        r"resolve address for ([\w.-]{2,200})",
+    ),
+    "url": _compiled(r"(https?://[^\s\"'<>\\,?]{3,300})"),
+    "image": _compiled(
+        r"(?:image|reference|unpack image|pull image) [\"'`]([^\"'`\s]{2,250})[\"'`]",
+        r"[\"']((?:[\w.-]{1,100}(?::\d{1,5})?/)?[\w./-]{1,200}:[\w.-]{1,128})[\"']",
+        r"manifest for (\S{3,250}) (?:not found|in)",
+    ),
+    "user": _compiled(r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) resource \"([^\"\n]{1,80})\""),
+    "cgroup": _compiled(
+        r"(/sys/fs/cgroup/[^\s\"'`,:\]]{2,300})",
+        r"file [`\"]((?:cgroup|pids|memory|cpu|cpuset|io|hugetlb)\.[\w.]{2,60})[`\"]",
+        r"controller in (/\S{3,300})",
+        r"limit of (/\S{3,300})",
+        r"Task in (/\S{3,300}) killed",
+        r"oom_memcg=(/[^\s,]{2,300})",
+    ),
+    "cgroupname": _compiled(
+        r"Cgroup Limits on \"([^\"\n]{2,120})\"",
+        r"\[\"([\w.-]{2,80})\"\]",
+        r"\[(kubepods)\]",
+        r"cgroup (\[\S{3,80}\]) has",
+    ),
+    "sysctl": _compiled(r"kernel flag: ([\w/.]{3,60}), expected value: (-?\d{1,9}), actual value: (-?\d{1,9})"),
+    "process": _compiled(
+        r"[Kk]ill(?:ed)? process (\d{1,8}) \(([^)\n]{1,40})\)",
+        r"[Kk]illed process (\d{1,8}),? ?\(?([\w-]{1,40})",
+    ),
+    "task": _compiled(r"task ([\w./:-]{1,60}):\d{1,8} blocked"),
+    "flag": _compiled(
+        r"(?:unknown flag|unrecognized option|not defined|unknown option|invalid option)[: ]{1,3}"
+        r"['\"]?(-{0,2}[\w-]{1,60})",
+        r"unknown shorthand flag: '(\w)'",
+    ),
+    "fstype": _compiled(
+        r"filesystem type '([\w.]{2,20})'",
+        r"-t ([\w.]{2,20}) ",
+        r"/sbin/mount\.(\w{2,20})\b",
+        r"mount\.(nfs|cifs|ceph|glusterfs)\b",
+    ),
+    "module": _compiled(r"[Mm]odule ['\"]?([\w-]{2,60})['\"]? not found", r"kernel module ['\"]?([\w-]{2,60})"),
+    "driver": _compiled(r"driver name ([\w.-]{3,80}) not found"),
+    "webhook": _compiled(r"webhook \"([^\"\n]{3,120})\""),
+    "interface": _compiled(r"\"([\w.-]{2,15})\" already has an IP address", r"bridge ([\w.-]{2,15})\b"),
+    "source": _compiled(
+        r"while mounting (\S{3,200})",
+        r"mounting (\S{3,200}) failed",
+        r" (//[^\s/]{2,80}/\S{1,120}) /",
+        r" ([\w.,:-]{3,200}:/\S{0,200}) /",
+        r"(\S{3,80}:/\S{0,200}) on /",
+    ),
+    "bind": _compiled(r"superblock on (/proc/\d{1,8}/fd/\d{1,8})"),
+    "mounted": _compiled(r"Output: mount: (/\S{3,300}): permission denied"),
+    _TARGET: _compiled(
+        r"[Uu]nmounting arguments: (\S{3,300})",
+        r"Mounting arguments:[^\n]{0,600} (/\S{3,300})(?:\s|$)",
+        r"umount: (/\S{3,300}): ",
+        r"mount: (/\S{3,300}): ",
+    ),
+    "jsonfile": _compiled(r"(?:file|data file) [\[`\"]?(/[^\s\"'`,\]]{3,300}\.json)"),
+    "frame": _compiled(r"^\s{0,8}((?:[\w.-]{1,80}/){0,8}[\w.-]{1,80}\.(?:\(\*?\w{1,60}\)\.)?\w{1,80})\("),
+}
+WHOLE_FIRST = frozenset(("entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process"))
+"""Kinds that have words of their own: they are searched in the whole record before others near the cause."""
+PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "mounted", _TARGET, "jsonfile"))
+HOSTS = frozenset(("host", "listen", "url"))
+
+
+class FoundObject(NamedTuple):
+    """An object with its kind and further groups of its expression: the server of a lookup, the verb of a user."""
+
+    kind: str
+    name: str
+    more: tuple[str, ...] = ()
+
+
+NOTHING = FoundObject("", "")
+
+
+def find_object(kinds: Sequence[str], text: str, begin: int, end: int) -> FoundObject:
+    """Return the object of one of the kinds that is nearest to the words at `begin` to `end`.
+
+    Kinds are tried in their order, first near the words, then in the whole record.
+    """
+    near = max(0, begin - BEFORE), min(len(text), end + AFTER)
+    whole = 0, len(text)
+    first = [kind for kind in kinds if kind in WHOLE_FIRST]
+    for (low, high), tried in ((whole, first), (near, kinds), (whole, kinds)):
+        for kind in tried:
+            found = min(_matches(kind, text, low, high, begin, end), default=None)
+            if found is not None:
+                return _object(kind, kinds, found[-1])
+    return NOTHING
+
+
+def _matches(
+    kind: str, text: str, low: int, high: int, begin: int, end: int
+) -> Iterator[tuple[int, int, int, tuple[str, ...]]]:
+    """Yield the objects of a kind with their distance: of its first expression that matches anything."""
+    for number, pattern in enumerate(KINDS[kind]):
+        inside = (one for one in pattern.finditer(text, low, high + LONGEST) if one.start() <= high)
+        found = [one for one in inside if not NOT_OBJECTS.match(one[1])]
+        for one in found:
+            distance = begin - one.start() if one.start() <= end else one.start() - end + BEHIND
+            yield abs(distance), number, one.start(), tuple(group or "" for group in one.groups())
+        if found:
+            return
+
+
+def _object(kind: str, kinds: Sequence[str], groups: tuple[str, ...]) -> FoundObject:
+    name, *more = groups
+    name = name.rstrip(".,;:)'\"")
+    if kind == "path" and "device" in kinds and name.startswith("/dev/"):
+        kind = "device"
+    if kind == "path" and "cgroup" in kinds and name.startswith("/sys/fs/cgroup/"):
+        kind = "cgroup"
+    if kind == "path" and "socket" in kinds and name.endswith(".sock"):
+        kind = "socket"
+    return FoundObject(kind, name, tuple(more))

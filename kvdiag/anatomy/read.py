@@ -1,0 +1,205 @@
+"""Find in a flat text what failed and why: operations, gRPC codes, component, and the innermost primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from kvdiag.anatomy.data import errnos
+from kvdiag.anatomy.entries import ANY, Operation, Part, Primitive, Tables
+from kvdiag.base.regex import lazy_regex
+from kvdiag.model.error_anatomy import PLAIN, WEAK
+
+UNLESS = 120  # characters in front of a text in which words take away its meaning
+MOST_CODES = 6
+_CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
+_CNI = (
+    lazy_regex(r"plugin type=\"([\w.-]{1,60})\""),
+    lazy_regex(r"to CNI network \"([\w.-]{1,60})\""),
+    lazy_regex(r"to network ([\w.-]{2,60})/"),
+)
+_CSI = lazy_regex(
+    r"kubernetes\.io/csi/([\w.-]{3,80}\.[\w.-]{2,40})|volume with driver ([\w.-]{3,80})"
+    r"|CSI driver[ :]{1,3}\"?([\w-]{2,40}\.[\w.-]{3,60})|unix://\S{0,80}/plugins/([\w.-]{3,80})/"
+)
+_NUMBERED = lazy_regex(
+    r"\(os error (\d{1,3})\)|mount error[ =(]{1,3}(\d{1,3})\b|\berror[ =]-(\d{1,3})\b|\berrno[ =:]{1,3}-?(\d{1,3})\b"
+    r"|\bret(?:urned|val)?[ =:]{1,3}-(\d{1,3})\b|\berr=-(\d{1,3})\b"
+)
+_LIST = lazy_regex(r"(?:^|[\s:=\"])\[(?=[a-zA-Z/])")
+_MEMBER = lazy_regex(
+    r", (?=(?:failed|error|could not|cannot|unable|open|stat|mkdir|read|write|remove|unlinkat|rpc error|invalid|"
+    r"writing|getting|dial|Get|Post)\b)"
+)
+_EXIT = lazy_regex(r"exit(?:ed)?(?: with)?(?: status| code)?[:=]? ?(\d{1,3})\b|\brc=(\d{1,3})\b")
+_PROGRAM = lazy_regex(
+    r"\b(iscsiadm|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b"
+)
+
+
+class Hit(NamedTuple):
+    """A text of a primitive, and where it is."""
+
+    begin: int
+    end: int
+    primitive: Primitive
+
+
+class ErrorReading(NamedTuple):
+    """What was found in a text: the operations outer to inner, the codes, the component, the cause if there is one.
+
+    `clean` is where the errors of a clean-up begin, the length of the text if there is none.
+    """
+
+    text: str
+    operations: tuple[Operation, ...]
+    codes: tuple[str, ...]
+    component: str
+    is_cni: bool
+    hit: Hit | None
+    clean: int
+    is_optional: bool
+
+
+def read(text: str, context: str, known: Tables) -> ErrorReading:
+    """Return what a flat text says; callers may be named in the `context` around it only."""
+    low = text.lower()
+    operations = _operations(context.lower(), known)
+    component, is_cni = _component(context, {one.id for one in operations})
+    hits, clean = _statements(_hits(text, low, known), low, known)
+    asked = {one.id for one in operations}
+    hits = [hit for hit in hits if not hit.primitive.where or asked.intersection(hit.primitive.where)]
+    return ErrorReading(
+        text=text,
+        operations=operations,
+        codes=tuple(_CODE.findall(context)[:MOST_CODES]),
+        component=component,
+        is_cni=is_cni,
+        hit=_innermost(hits, text),
+        clean=clean,
+        is_optional=any(words in low for words in known.guards["optional"]),
+    )
+
+
+def places(low: str, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
+    """Yield where a text begins and ends in a lower-case text; each part within its room after the one before."""
+    first = parts[0].literal
+    at = low.find(first)
+    while at >= 0:
+        end = at + len(first)
+        for part in parts[1:]:
+            next_at = low.find(part.literal, end, end + part.room + len(part.literal))
+            if next_at < 0 or (part.is_near and (": " in low[end:next_at] or "\n" in low[end:next_at])):
+                end = -1
+                break
+            end = next_at + len(part.literal)
+        if end >= 0:
+            yield at, end
+        at = low.find(first, at + 1)
+
+
+def _operations(low: str, known: Tables) -> tuple[Operation, ...]:
+    """Return the operations in the order of their first words."""
+    found = []
+    for operation in known.operations:
+        first = min((place[0] for parts in operation.texts for place in places(low, parts)), default=None)
+        if first is not None:
+            found.append((first, operation))
+    return tuple(operation for _, operation in sorted(found, key=lambda one: (one[0], one[1].id)))
+
+
+def _component(text: str, operations: AbstractSet[str]) -> tuple[str, bool]:
+    """Return the CNI plug-in or CSI driver that a text names, and whether it is a CNI plug-in."""
+    for pattern in _CNI:
+        named = pattern.findall(text)
+        if named:
+            return named[-1], True
+    found = _CSI.search(text)
+    name = next((group for group in found.groups() if group), "") if found else ""
+    return name, bool(operations & {"cni_add", "cni_del"}) and not name
+
+
+def _hits(text: str, low: str, known: Tables) -> list[Hit]:
+    """Return the texts of all primitives by their place; of those at one place the longest."""
+    found = [
+        Hit(begin, end, primitive)
+        for primitive in known.primitives
+        for parts in primitive.texts
+        for begin, end in places(low, parts)
+    ]
+    for one in _NUMBERED.finditer(text):
+        number = int(next(group for group in one.groups() if group))
+        if number in errnos():
+            found.append(Hit(one.start(), one.end(), errnos()[number]))
+    found += _exit_codes(text, known)
+    shown: list[Hit] = []
+    last = -1
+    for hit in sorted(found, key=lambda one: (one.begin, -one.end, one.primitive.number, one.primitive.id)):
+        if hit.end > last:
+            shown.append(hit)
+            last = hit.end
+    return shown
+
+
+def _exit_codes(text: str, known: Tables) -> Iterator[Hit]:
+    """Yield exit codes: with a meaning of their own for the programs of the table, else weak."""
+    program = next((name for name in _PROGRAM.findall(text)), "")
+    for one in _EXIT.finditer(text):
+        code = one[1] or one[2]
+        meaning = known.programs.get(program, {}).get(code, "")
+        yield Hit(one.start(), one.end(), _exit_code(program, meaning))
+
+
+def _exit_code(program: str, meaning: str) -> Primitive:
+    """Return the primitive of an exit code; without a meaning it says no cause."""
+    return Primitive(
+        id="EXIT_CODE",
+        strength=PLAIN if meaning else WEAK,
+        texts=(),
+        objects=(),
+        owner=program,
+        says={ANY: meaning},
+        check={},
+        where=(),
+        unless_before=(),
+        gone=False,
+        quotes=False,
+        number=0,
+    )
+
+
+def _statements(hits: Sequence[Hit], low: str, known: Tables) -> tuple[list[Hit], int]:
+    """Return the hits that are statements, before a clean-up if one is there, and where that begins."""
+    silent = [
+        place
+        for name in ("nothing", "guesses")
+        for words in known.guards[name]
+        for place in places(low, (Part(words),))
+    ]
+    told = [hit for hit in hits if not any(begin <= hit.begin < end for begin, end in silent)]
+    told = [hit for hit in told if not _is_refused(hit, low)]
+    clean = min(
+        (begin for words in known.guards["cleanup"] for begin, _ in places(low, (Part(words),))), default=len(low)
+    )
+    before = [hit for hit in told if hit.begin < clean]
+    return (before, clean) if before else (told, len(low))
+
+
+def _is_refused(hit: Hit, low: str) -> bool:
+    before = low[max(0, hit.begin - UNLESS) : hit.end]
+    return any(words in before for words in hit.primitive.unless_before)
+
+
+def _innermost(hits: Sequence[Hit], text: str) -> Hit | None:
+    """Return the last hit of the highest strength; in a list of errors the last one of its first member."""
+    best = max((hit.primitive.strength for hit in hits), default=0)
+    strongest = [hit for hit in hits if hit.primitive.strength == best]
+    if len(strongest) < 2:
+        return strongest[0] if strongest else None
+    opened = _LIST.search(text, 0, strongest[0].begin + 1)
+    if opened is None:
+        return strongest[-1]
+    ends = _MEMBER.search(text, strongest[0].end)
+    first = [hit for hit in strongest if ends is None or hit.begin < ends.start()]
+    return (first or strongest)[-1]

@@ -1,0 +1,67 @@
+"""The innermost cause in the errors of a finding, for rules that recognize a failure and not its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kvdiag.model.error_anatomy import ErrorAnatomy
+from kvdiag.model.event import Event
+from kvdiag.model.rule import Fix, Rule
+from kvdiag.rules.distribution import Dialect
+from kvdiag.rules.fill import CAUSE_CLAUSE, command, limited
+from kvdiag.rules.selection import selects
+
+MOST_READ = 20  # different errors of a finding; a fault that is tried again prints the same one
+CAUSE, STEP = "cause", "cause_step"
+"""Slots of a rule with `cause-from`: the sentence of the cause, or the error if it names none; what its check shows."""
+_TEXTS = ("error", "reason", "message")
+
+
+def errors_of(rule: Rule, part: Sequence[Event], begins: int, ends: int) -> tuple[Event, ...]:
+    """Return the first event of each different error that the rule reads causes from, between two times."""
+    selectors = [rule.events[name] for name in rule.cause_from]
+    found: dict[str, Event] = {}
+    for event in part if selectors else ():
+        if begins <= event.ends and event.time <= ends and any(selects(one, event) for one in selectors):
+            found.setdefault(_error(event), event)
+            if len(found) == MOST_READ:
+                break
+    return tuple(found.values())
+
+
+def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
+    """Return the most telling error among the events."""
+    from kvdiag.anatomy import Candidate, most_telling, read_error  # a log without such a finding need not wait for it
+
+    return most_telling(
+        Candidate(event.time, read_error(_error(event), context=event.text, program=event.component))
+        for event in events
+    )
+
+
+def _error(event: Event) -> str:
+    """Return the error of an event, or its line if it has none."""
+    return next((value for name in _TEXTS if (value := event.value(name))), event.text)
+
+
+def cause_values(anatomy: ErrorAnatomy | None, text: str) -> dict[str, str]:
+    """Return the values of the slots for the cause; `text` is the error, which is shown whole if it names no cause."""
+    if anatomy is None:
+        return {}
+    sentence = anatomy.sentence if anatomy.names_cause else text or anatomy.sentence
+    return {CAUSE: sentence, CAUSE_CLAUSE: anatomy.sentence, STEP: anatomy.step}
+
+
+def with_command(anatomy: ErrorAnatomy, dialect: Dialect) -> ErrorAnatomy:
+    """Return the anatomy with its check as a command of a distribution, for an error without a finding."""
+    return anatomy._replace(check=command(dialect.expand(limited(anatomy.check, {})), {}))
+
+
+def with_check(rule: Rule, anatomy: ErrorAnatomy | None, dialect: Dialect) -> Rule:
+    """Return the rule with the check of the cause as its first step; a step of its own with that command is moved."""
+    if anatomy is None or not anatomy.check:
+        return rule
+    check = dialect.expand(anatomy.check).strip()
+    same = [fix for fix in rule.fix if dialect.expand(fix.run).strip() == check]
+    first = same[:1] or [Fix(f"{{{STEP}}}", anatomy.check)]
+    return rule._replace(fix=(*first, *(fix for fix in rule.fix if fix not in same)))

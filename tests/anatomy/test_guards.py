@@ -1,0 +1,136 @@
+"""Words that take away the meaning of others: of each pair one line speaks, and one stays modest."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.anatomy import Candidate, most_telling, read_error
+from kvdiag.model.values import Level
+
+TEARDOWN = 'UnmountVolume.TearDown failed for volume "data" (UniqueName: "kubernetes.io/csi/disk.example.org^v") : '
+SETUP = 'MountVolume.SetUp failed for volume "data" : '
+START = "failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+
+
+@pytest.mark.parametrize(
+    ("text", "primitive"),
+    [
+        ("a: open /srv/x: permission denied, failed to clean up sandbox: no such file or directory", "EACCES"),
+        ("a: failed to clean up sandbox: open /srv/x: permission denied", "EACCES"),
+        ("dial tcp 192.0.2.1:80: connect: connection refused: context deadline exceeded", "ECONNREFUSED"),
+        ("call: context deadline exceeded", "DEADLINE"),
+        ("[failed to set up pod: no IP addresses available, failed to release: database is locked]", "IP_POOL"),
+        ("no IP addresses available: database is locked", "LOCK"),
+        ("failed to parse file /srv/x.json: EOF", "JSON_CUT"),
+        ("error reading from server: EOF", "EOF"),
+        ("inotify_add_watch /srv/x: no space left on device", "INOTIFY"),
+        ("write /srv/x: no space left on device", "ENOSPC"),
+        ("Throttling request took 1.2s, request: GET:https://192.0.2.1:6443/api/v1/nodes", "CLIENT_THROTTLE"),
+        ("GET https://192.0.2.1:6443/api/v1/nodes: 429 Too Many Requests", "THROTTLED"),
+        ("housekeeping took too long to execute", ""),
+        ("request took too long to execute", "SLOW_DISK"),
+        ('AttachVolume.Attach failed for volume "v": volume is attached to node node-b', "MULTI_ATTACH"),
+        ("resize volume v failed: volume is attached to node node-b. Only offline expansion is supported", ""),
+        ("Normal message err: <nil>", ""),
+        ("nfs: permission denied, or you may not be authorized", "EACCES"),
+        ('nodes is forbidden: User "system:anonymous" cannot list resource "nodes"', "ANONYMOUS"),
+        ('nodes is forbidden: User "jane" cannot list resource "nodes"', "FORBIDDEN_RBAC"),
+        ('secrets is forbidden: User "system:node:a" cannot list resource "secrets"', "FORBIDDEN_NODE"),
+        ("lookup _ceph-mon._tcp on 192.0.2.53:53: no such host", ""),
+        ("lookup mon.example.org on 192.0.2.53:53: no such host", "NXDOMAIN"),
+        ("stat /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory", "BOOTSTRAP"),
+        ("stat /etc/kubernetes/other.conf: no such file or directory", "ENOENT"),
+    ],
+)
+def test_primitive(text, primitive):
+    """A guard changes which words count as the cause; without it the words count."""
+    assert read_error(text).primitive == primitive
+
+
+@pytest.mark.parametrize(
+    ("text", "modest"),
+    [
+        (f"{TEARDOWN}remove /srv/x: no such file or directory", True),
+        (f"{SETUP}open /srv/x: no such file or directory", False),
+        (f"{TEARDOWN}open /srv/x: permission denied", False),
+        ("Registration of the crio container factory failed: dial unix /var/run/crio/crio.sock: no such file", False),
+        (
+            "Registration of the crio container factory failed: dial unix /run/crio/crio.sock: no such file or directory",
+            True,
+        ),
+        ("can't process config file: open /etc/kubernetes/manifests/.a.swx: no such file or directory", True),
+        ('failed to get container status "x": container not found', True),
+    ],
+)
+def test_already_gone_and_optional(text, modest):
+    """What is missing while something is removed, listed or optional is no cause; the sentence only quotes."""
+    read = read_error(text)
+    assert (not read.names_cause) == (modest or not read.primitive)
+    assert bool(read.note) == modest
+
+
+def test_level_info():
+    """A plain errno at level info is no statement, except of a gRPC error or a cause by itself."""
+    assert not read_error("open /srv/x: permission denied", level=Level.INFO).names_cause
+    assert read_error("GRPC error: open /srv/x: permission denied", level=Level.INFO).names_cause
+    assert read_error("rpc error: code = Internal desc = a: permission denied", level=Level.INFO).names_cause
+    assert read_error("write /srv/x: no space left on device", level=Level.INFO).names_cause
+
+
+def test_path_in_the_image():
+    """A program that is started in a container is looked for in the image, and no command on the node is given."""
+    inside = read_error(f'{START}exec: "/app/run": permission denied')
+    outside = read_error('helper failed: exec: "/opt/run": permission denied')
+    assert (inside.object_kind, inside.check) == ("entry", "")
+    assert "image" in inside.sentence
+    assert (outside.object_kind, outside.object) == ("path", "/opt/run") or outside.object_kind == ""
+
+
+def test_objects_that_are_none():
+    """Mount itself, a gRPC method, a Go symbol and a list of LUNs are no objects."""
+    assert read_error("/usr/bin/mount: permission denied").object == ""
+    assert read_error("/csi.v1.Node/NodePublishVolume: permission denied").object == ""
+    assert read_error("/pkg.(*T).Run: permission denied").object == ""
+    assert read_error("open /srv/x: permission denied").object == "/srv/x"
+
+
+def test_deadline_names_no_driver():
+    """A wait of kubelet for the API server is not blamed on a CSI driver."""
+    read = read_error(f"{SETUP}failed to sync configmap cache: timed out waiting for the condition")
+    assert "CSI" not in read.sentence
+    assert read.owner == "API server"
+
+
+def test_owner_only_with_its_operation():
+    """A port that belongs to a plug-in's agent is named so only if a CNI call prints it."""
+    refused = "dial tcp 127.0.0.1:50051: connect: connection refused"
+    assert "aws-node" in read_error(f'plugin type="aws-cni" failed (add): {refused}').owner
+    assert read_error(f"widget: {refused}").owner == ""
+
+
+def test_bind_mount_is_no_file_system():
+    """Mount's list of guesses is no statement."""
+    read = read_error(
+        "mount: /mnt: wrong fs type, bad option, bad superblock on /dev/sdq, missing codepage or helper program, or "
+        "other error."
+    )
+    assert (read.primitive, read.object) == ("WRONG_FS", "/dev/sdq")
+    assert "codepage" not in read.sentence
+
+
+def test_oom_invoker_is_no_victim():
+    """The process that asked for memory is not told as the one that was killed."""
+    assert "java" not in read_error("java invoked oom-killer: gfp_mask=0xcc0").sentence
+    assert "java" in read_error("Out of memory: Killed process 12 (java) total-vm:1kB").sentence
+
+
+def test_most_telling():
+    """Of several errors the strongest counts, then the one that makes something, then the earliest."""
+    weak = read_error("call: context deadline exceeded")
+    gone = read_error("StopPodSandbox failed: dial tcp 192.0.2.1:80: connect: connection refused")
+    made = read_error("RunPodSandbox failed: dial tcp 192.0.2.2:80: connect: connection refused")
+    later = read_error("RunPodSandbox failed: dial tcp 192.0.2.3:80: connect: connection refused")
+    chosen = most_telling([Candidate(1, weak), Candidate(2, gone), Candidate(4, later), Candidate(3, made)])
+    assert chosen is not None
+    assert chosen.object == "192.0.2.2:80"
+    assert most_telling([]) is None
