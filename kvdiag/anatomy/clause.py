@@ -44,4 +44,5 @@ def clause_around(text: str, begin: int, end: int) -> str:
 
 def _bounded(text: str) -> str:
     line = " ".join(text.split()).rstrip("]")
+    line += '"' * (line.count('"') % 2)  # its end was taken off as an edge
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -29,13 +29,12 @@ class Subject(NamedTuple):
     is_cni: bool
 
 
-def owner_of(name: str, component: str, operations: Collection[str], known: Tables) -> Owner | None:
-    """Return the known owner of an object, else of a plug-in."""
-    for word in (name, component):
-        for owner in known.owners if word else ():
-            applies = not owner.where or set(owner.where).intersection(operations)
-            if applies and any(fnmatch.fnmatchcase(word, pattern) for pattern in owner.match):
-                return owner
+def owner_of(name: str, operations: Collection[str], known: Tables) -> Owner | None:
+    """Return the known owner of an object or plug-in."""
+    for owner in known.owners if name else ():
+        applies = not owner.where or set(owner.where).intersection(operations)
+        if applies and any(fnmatch.fnmatchcase(name, pattern) for pattern in owner.match):
+            return owner
     return None
 
 
@@ -99,18 +98,20 @@ def form_of(forms: Mapping[str, str], kind: str) -> str:
     return forms.get(kind) or forms.get(ANY, "")
 
 
-def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None) -> tuple[str, str]:
+def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plugin: Owner | None) -> tuple[str, str]:
     """Return the first check, a command whose values are safe and quoted, and what it checks; empty if there is none.
 
-    What shows whether the owner of the object works comes before the object itself.
+    What shows whether the owner of the object works comes first, then the object itself, then the agent of the plug-in.
     """
     values = _command_values(found)
-    if owner and owner.check and (command := _command(owner.check, values)):
-        return command, f"Check {owner.owner}."
+    if owner and owner.check:
+        return owner.check, f"Check {owner.owner}."
     forms = (primitive.check.get(found.kind, ""), "" if found.kind in _IN_IMAGE else primitive.check.get(ANY, ""))
     command = next((command for form in forms if (command := _command(form, values))), "")
     about = found.name if found.kind in _NAMED else "the cause that the error names"
-    return (command, f"Check {about}.") if command else ("", "")
+    if command:
+        return command, f"Check {about}."
+    return (plugin.check, f"Check {plugin.owner}.") if plugin and plugin.check else ("", "")
 
 
 def _command(template: str, values: Values) -> str:

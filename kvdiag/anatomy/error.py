@@ -59,7 +59,8 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     primitive = hit.primitive
     kinds = [kind for kind in primitive.objects if kind != "entry" or _IN_IMAGE.intersection(anatomy.operations)]
     named = find_object(kinds, found.text, hit.begin, hit.end) if kinds else NOTHING
-    owner = owner_of(named.name, found.component, anatomy.operations, known)
+    owner = owner_of(named.name, anatomy.operations, known)
+    plugin = owner_of(found.component, anatomy.operations, known)
     callee = callee_of(found.operations, found.text, found.component)
     subject = Subject(anatomy.program, found.component, callee, found.is_cni)
     clause = clause_around(found.text, hit.begin, hit.end)
@@ -67,14 +68,14 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     values = sentence_values(named, subject, owner, clause, words, known.packages)
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
-    check, step = check_of(primitive, named, owner) if strength > WEAK else ("", "")
+    check, step = check_of(primitive, named, owner, plugin) if strength > WEAK else ("", "")
     sentence = fill(form_of(primitive.says, named.kind), values) if strength > WEAK else ""
     return anatomy._replace(
         primitive=primitive.id,
         strength=strength,
         object=values["object"],
         object_kind=named.kind,
-        owner=_owner(fill(primitive.owner, values), values["owner"]),
+        owner=_owner(values["owner"], fill(primitive.owner, values), plugin.owner if plugin else ""),
         clause=clause,
         note=note,
         sentence=_whole_sentence(sentence, anatomy, found, quotes=primitive.quotes) or anatomy.quoted or clause,
@@ -83,9 +84,9 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     )
 
 
-def _owner(general: str, known: str) -> str:
-    """Return the known owner of the object, else the general one of the primitive if it names somebody."""
-    return known or ("" if general in {OTHER_SIDE, THE_PROGRAM} else general)
+def _owner(*names: str) -> str:
+    """Return the first owner that is known: of the object, of the primitive in general, of the plug-in."""
+    return next((name for name in names if name and name not in {OTHER_SIDE, THE_PROGRAM}), "")
 
 
 def _whole_sentence(sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, *, quotes: bool) -> str:

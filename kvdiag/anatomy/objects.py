@@ -83,7 +83,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "user": _compiled(r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) resource \"([^\"\n]{1,80})\""),
     "cgroup": _compiled(
-        r"(/sys/fs/cgroup/[^\s\"'`,:\]]{2,300})",
+        r"(/sys/fs/cgroup/[^\s\"'`:\]]{2,300})",
         r"file [`\"]((?:cgroup|pids|memory|cpu|cpuset|io|hugetlb)\.[\w.]{2,60})[`\"]",
         r"controller in (/\S{3,300})",
         r"limit of (/\S{3,300})",

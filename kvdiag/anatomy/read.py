@@ -103,7 +103,10 @@ def _operations(low: str, known: Tables) -> tuple[Operation, ...]:
     """Return the operations in the order of their first words."""
     found = []
     for operation in known.operations:
-        first = min((place[0] for parts in operation.texts for place in places(low, parts)), default=None)
+        first = min(
+            (place[0] for parts in operation.texts if parts[0].literal in low for place in places(low, parts)),
+            default=None,
+        )
         if first is not None:
             found.append((first, operation))
     return tuple(operation for _, operation in sorted(found, key=lambda one: (one[0], one[1].id)))
@@ -126,6 +129,7 @@ def _hits(text: str, low: str, known: Tables) -> list[Hit]:
         Hit(begin, end, primitive)
         for primitive in known.primitives
         for parts in primitive.texts
+        if parts[0].literal in low  # most are not: half of the time of a generator for each
         for begin, end in places(low, parts)
     ]
     for one in _NUMBERED.finditer(text):

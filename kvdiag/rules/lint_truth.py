@@ -34,7 +34,7 @@ SUCCESSES: Mapping[str, frozenset[str]] = {
 MOST_EXCEPTIONS = 6
 """Refused globs of a name that still counts as proof. A longer list shows that the lines have many causes."""
 _NODES = frozenset({"node", "from_node"})
-_QUOTES = ("{error}", "{text}", "{message}")  # slots that quote the line
+_QUOTES = ("{error}", "{text}", "{message}", "{cause}")  # slots that quote the line, or the cause in it
 _ANYTHING = frozenset({"*", "?*", "*?*"})
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)+")
 PRODUCT_WORDS: Mapping[str, tuple[str, ...]] = {

@@ -113,7 +113,7 @@ EFFECTS = ["$(>a)", "`>b`", "';>c;'", '";>d;"', "x\n>e\n", "x;>f", "x&>g", "x|>h
 
 
 LONGEST_TITLE = 8  # words, and a heading has 12 besides its names (test_lint)
-PLAIN = {"attacher-listvolumes-deadline", "etcd-slow", "provision-no-topology", "volume-provision-failing"}
+PLAIN = {"attacher-listvolumes-deadline", "etcd-slow", "provision-no-topology"}
 
 
 def test_titles_are_short_and_name_the_object():

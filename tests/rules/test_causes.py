@@ -1,0 +1,80 @@
+"""Rules with `cause-from`: which error is read, what fills the texts, and which step comes first."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.model.error_anatomy import ErrorAnatomy
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.rule import Fix, Selector
+from kvdiag.rules.causes import cause_values, errors_of, read_cause, with_check
+from kvdiag.rules.distribution import default_dialect
+from kvdiag.rules.fill import heading, sentence
+from tests.patterns import library
+from tests.rules.one_rule import one_rule
+
+RULE = one_rule(events={"failed": Selector("failed", ("a.failed",))}, cause_from=("failed",))
+
+
+def event(time: int, kind: str, text: str, **attrs: str) -> Event:
+    """Give an event of kubelet with an error."""
+    values = {"error": text, **attrs} if text else attrs
+    return Event(time, kind, "kubelet", (), values, Origin("kubelet.log", time), "node-a", text.encode(), time)
+
+
+def test_the_strongest_error_of_the_named_events():
+    """Errors of other events and of other times are not read."""
+    events = [
+        event(1, "a.failed", "dial tcp 192.0.2.1:80: connect: connection refused"),
+        event(5, "a.failed", "context deadline exceeded"),
+        event(6, "b.failed", "write /srv/b: no space left on device"),
+        event(7, "a.failed", "open /srv/a: permission denied"),
+        event(99, "a.failed", "write /srv/c: no space left on device"),
+    ]
+    read = read_cause(errors_of(RULE, events, 4, 50))
+    assert read is not None
+    assert read.object == "/srv/a"
+
+
+def test_no_error():
+    """A rule without `cause-from`, and one whose events have not happened, has no cause."""
+    failed = event(5, "a.failed", "open /srv/a: permission denied")
+    assert errors_of(one_rule(events=RULE.events), [failed], 0, 9) == ()
+    assert read_cause(errors_of(RULE, [], 0, 9)) is None
+    assert cause_values(None, "text") == {}
+
+
+def test_an_event_without_an_error_is_read_as_a_line():
+    """Of an event that has no error the line is read."""
+    plain = event(5, "a.failed", "")._replace(logged=b"mount: unknown filesystem type 'widgetfs'")
+    read = read_cause(errors_of(RULE, [plain], 0, 9))
+    assert read is not None
+    assert read.primitive == "FSTYPE_UNKNOWN"
+
+
+def test_texts():
+    """A sentence has the cause, or the whole error if there is none; a heading then has the last clause."""
+    strong, weak = ErrorAnatomy(strength=3, sentence="x is full"), ErrorAnatomy(strength=1, sentence="timed out")
+    assert sentence("fails: {cause}", cause_values(strong, "a: b")) == "fails: x is full"
+    assert sentence("fails: {cause}", cause_values(weak, "a: timed out")) == "fails: a: timed out"
+    assert heading("fails[[: {cause}]]", cause_values(weak, "a: timed out")) == "fails: timed out"
+    assert heading("fails[[: {cause}]]", {}) == "fails"
+
+
+def test_first_step():
+    """The check becomes the first step; a step of the rule with the same command is moved."""
+    rule = one_rule(fix=(Fix("Read.", "cat x"), Fix("List.", "{host} ls -l /srv")))
+    dialect = default_dialect()
+    new = with_check(rule, ErrorAnatomy(check="{host} df -h /srv"), dialect).fix
+    assert [fix.run for fix in new] == ["{host} df -h /srv", "cat x", "{host} ls -l /srv"]
+    moved = with_check(rule, ErrorAnatomy(check="ls -l /srv"), dialect).fix
+    assert [fix.text for fix in moved] == ["List.", "Read."]
+    assert with_check(rule, ErrorAnatomy(), dialect).fix == rule.fix
+
+
+@pytest.mark.parametrize("rule", [rule for rule in library().rules if rule.cause_from], ids=lambda rule: rule.name)
+def test_rules_show_the_cause(rule):
+    """A rule that reads the cause names it in its sentence."""
+    assert "{cause}" in rule.says
+    assert set(rule.cause_from) <= set(rule.events)

@@ -1,0 +1,132 @@
+"""The innermost cause in reports: of rules that recognize a failure and not its cause, of unknown errors, of a line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kvdiag.model.values import Severity
+
+SOCKET = "/var/run/portgate/agent.sock"
+ADD = (
+    'E0312 08:{minute:02}:00.000000    2201 pod_workers.go:1300] "Error syncing pod, skipping" err="failed to '
+    '\\"CreatePodSandbox\\" for \\"web-0_shop(5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c)\\" with CreatePodSandboxError: '
+    '\\"Failed to create sandbox for pod: rpc error: code = Unknown desc = failed to setup network for sandbox '
+    '\\\\\\"4f1d2c3b4a59687766554433221100ffeeddccbbaa99887766554433221100ff\\\\\\": plugin type=\\\\\\"portgate\\\\\\" '
+    'failed (add): {error}\\"" pod="shop/web-0" podUID="5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c"\n'
+)
+REFUSED = (
+    'E0312 08:{minute:02}:00.000000    2201 widget.go:10] "Could not start widget" err="failed to reach store: '
+    'dial tcp 192.0.2.5:2379: connect: connection refused"\n'
+)
+
+
+def log_of(line: str, **words: str) -> str:
+    """Repeat a line once a minute."""
+    return "".join(line.format(minute=minute, **words) for minute in range(5))
+
+
+@pytest.fixture
+def report(kvdiag, tmp_path):
+    """Give a function that returns the report on a log as JSON."""
+
+    def read(text: str) -> dict:
+        (tmp_path / "kubelet.log").write_text(text, "utf-8")
+        return json.loads(kvdiag("analyze", "--year", "2024", "-o", "json", tmp_path / "kubelet.log").stdout)
+
+    return read
+
+
+def test_an_umbrella_names_the_cause(report):
+    """Title, sentence and first step of a rule for any failure of CNI name the socket that is missing."""
+    found = report(log_of(ADD, error=f"dial unix {SOCKET}: connect: no such file or directory"))["findings"][0]
+    assert found["rule"] == "cni-add-failed"
+    sentence = f"CNI plug-in portgate: the socket {SOCKET} does not exist: the agent of portgate does not run"
+    assert found["title_object"] == f"FailedCreatePodSandBox: CNI ADD fails: {sentence}"
+    assert found["says"].endswith(sentence)
+    assert found["fix"][0]["run"] == f"ls -l {SOCKET}"
+    assert found["anatomy"]["primitive"] == "ENOENT"
+    assert found["anatomy"]["object"] == SOCKET
+    assert found["anatomy"]["operation"] == "CNI ADD"
+
+
+def test_an_error_without_a_cause_is_quoted(report):
+    """Where no primitive is known, the sentence has the whole error, the title its last clause."""
+    found = report(log_of(ADD, error="the gate keeper: is out for lunch"))["findings"][0]
+    assert found["says"].endswith("failed (add): the gate keeper: is out for lunch")
+    assert found["title_object"].endswith(": the gate keeper: is out for lunch")
+    assert found["anatomy"]["primitive"] == ""
+    assert "ls" not in found["fix"][0]["run"]
+
+
+def test_a_secret_in_an_error(kvdiag, tmp_path):
+    """What looks like a secret is in no output of the cause."""
+    log = tmp_path / "kubelet.log"
+    log.write_text(log_of(ADD, error="open /run/x?password=hunter2hunter2: permission denied"), "utf-8")
+    for output in ("text", "json", "markdown", "html", "sarif", "junit", "github", "compact"):
+        done = kvdiag("analyze", "--year", "2024", "-o", output, log)
+        assert "hunter2" not in done.stdout
+
+
+def test_an_unknown_error_has_its_cause(kvdiag, tmp_path, report):
+    """A group that nothing explains is followed by its cause in text, Markdown, JSON and the page."""
+    sentence = "connection refused by 192.0.2.5:2379: nothing listens there; etcd"
+    read = report(log_of(REFUSED))
+    group = read["errors"]["groups"][0]
+    assert group["anatomy"]["sentence"] == sentence
+    assert group["anatomy"]["check"] == "nc -vz -w3 192.0.2.5 2379"
+    assert read["findings"] == []
+    for output in ("text", "html"):
+        assert f"Cause: {sentence}" in kvdiag("analyze", "-o", output, tmp_path / "kubelet.log").stdout
+    assert "nothing listens there; etcd" in kvdiag("analyze", "-o", "markdown", tmp_path / "kubelet.log").stdout
+    assert f"Cause: {sentence}" in kvdiag("errors", tmp_path / "kubelet.log").stdout
+
+
+def test_a_weak_error_has_no_line(kvdiag, tmp_path):
+    """Who waited is no cause; the group stays as it is."""
+    log = tmp_path / "kubelet.log"
+    log.write_text(
+        log_of(REFUSED).replace("dial tcp 192.0.2.5:2379: connect: connection refused", "timed out"), "utf-8"
+    )
+    assert "Cause:" not in kvdiag("analyze", log).stdout
+
+
+def test_a_cause_makes_no_finding(report):
+    """However strong a cause is, an error that no rule knows is no finding."""
+    lines = "".join(
+        f'E0312 08:00:{second:02}.000000    2201 widget.go:{second}] "Widget failed" err="{error}"\n'
+        for second, error in enumerate(
+            ("write /srv/x: no space left on device", "x509: certificate signed by unknown authority")
+        )
+    )
+    found = [one for one in report(lines)["findings"] if Severity.from_label(one["severity"]) > Severity.INFO]
+    assert found == []
+
+
+def test_a_line_is_explained(kvdiag):
+    """`kvdiag explain LINE` names operation, cause, owner and check."""
+    line = f'plugin type="portgate" failed (add): dial unix {SOCKET}: connect: no such file or directory'
+    said = kvdiag("explain", line).stdout
+    assert f"Cause      CNI plug-in portgate: the socket {SOCKET} does" in said
+    assert "Operation  CNI ADD\n" in said
+    assert f"Check      ls -l {SOCKET}\n" in said
+    assert json.loads(kvdiag("explain", "-o", "json", line).stdout)["anatomy"]["primitive"] == "ENOENT"
+
+
+def test_a_line_without_an_error(kvdiag):
+    """A line that reports no error has no cause."""
+    line = 'I0312 08:15:00.100000    2201 kubelet.go:2463] "SyncLoop DELETE" source="api" pods=["shop/web-0"]'
+    assert "Cause" not in kvdiag("explain", line).stdout
+    assert json.loads(kvdiag("explain", "-o", "json", line).stdout)["anatomy"] is None
+
+
+def test_a_modest_line_says_why(kvdiag):
+    """What is missing while a pod is removed is told as already gone."""
+    line = (
+        'E0312 08:15:00.100000    2201 nestedpendingoperations.go:348] UnmountVolume.TearDown failed for volume "data" : '
+        "remove /srv/x: no such file or directory"
+    )
+    said = kvdiag("explain", line).stdout
+    assert "Cause" not in said
+    assert "already gone" in said
