@@ -178,7 +178,8 @@ def _answer_in_mode(answer: Answer, mode: str) -> Answer:
 
 def _anatomy(line: Line) -> ErrorAnatomy | None:
     """Return the cause of the error that a line reports; None if it reports none."""
-    from kvdiag.anatomy import error_text, read_error, stated_level  # a line alone is explained by it
+    from kvdiag.anatomy.decode import error_text, stated_level
+    from kvdiag.anatomy.error import read_error  # a line alone is explained by it
 
     anatomy = read_error(error_text(line.body), program=line.component, level=stated_level(line.body))
     if not anatomy.primitive and (not anatomy.quoted or line.body.level not in WORSE or line.body.format == PLAIN):

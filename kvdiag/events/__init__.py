@@ -3,7 +3,6 @@
 PUBLIC = (
     "lint",
     "names",
-    "pattern_folder",
     "raw_events",
     "recognise",
     "rendering",

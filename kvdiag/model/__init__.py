@@ -4,6 +4,7 @@ PUBLIC = (
     "capability",
     "comparison",
     "doubt",
+    "error_anatomy",
     "error_groups",
     "event",
     "inventory",

@@ -31,7 +31,7 @@ def errors_of(rule: Rule, part: Sequence[Event], begins: int, ends: int) -> tupl
 
 def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
     """Return the most telling error among the events."""
-    from kvdiag.anatomy import Candidate, most_telling, read_error  # a log without such a finding need not wait for it
+    from kvdiag.anatomy.error import Candidate, most_telling, read_error  # slow: not for every log
 
     return most_telling(
         Candidate(event.time, read_error(_error(event), context=event.text, program=event.component))

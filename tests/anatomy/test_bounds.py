@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kvdiag.anatomy import read_error
 from kvdiag.anatomy.decode import HEAD, TAIL, cut, flatten
+from kvdiag.anatomy.error import read_error
 from kvdiag.anatomy.objects import KINDS
 
 DEEPEST = 6

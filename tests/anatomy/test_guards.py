@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.anatomy import Candidate, most_telling, read_error
+from kvdiag.anatomy.error import Candidate, most_telling, read_error
 from kvdiag.model.values import Level
 
 TEARDOWN = 'UnmountVolume.TearDown failed for volume "data" (UniqueName: "kubernetes.io/csi/disk.example.org^v") : '

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.error_lines.lines import body_of
-from kvdiag.anatomy import error_text, read_error, stated_level
 from kvdiag.anatomy.data import tables
+from kvdiag.anatomy.decode import error_text, stated_level
 from kvdiag.anatomy.entries import ANY
+from kvdiag.anatomy.error import read_error
 from kvdiag.model.error_anatomy import PLAIN, STRONG, ErrorAnatomy
 
 LEAST_LINES = 400

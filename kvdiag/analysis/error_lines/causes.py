@@ -21,7 +21,8 @@ def with_causes(errors: Errors, dialect: Dialect) -> Errors:
 
 def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     """Return the anatomy of the first line of a group, with the check as a command of the node's distribution."""
-    from kvdiag.anatomy import error_text, read_error  # 5 ms that a log without errors need not wait for
+    from kvdiag.anatomy.decode import error_text
+    from kvdiag.anatomy.error import read_error  # 5 ms that a log without errors need not wait for
 
     sample = group.sample.encode("utf-8", "replace")
     body = body_of(sample)
