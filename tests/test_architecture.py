@@ -120,7 +120,7 @@ WIDE = {
     "base": 12,
     "events": 12,
     "history": 23,
-    "rules": 19,
+    "rules": 20,
     "report": 17,
     "analysis": 16,
     "fleet": 11,

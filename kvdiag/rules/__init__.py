@@ -2,6 +2,7 @@
 
 PUBLIC = (
     "capabilities",
+    "causes",
     "distribution",
     "findings",
     "grammar",
