@@ -71,7 +71,11 @@ def traps(many: int) -> Iterator[Trap]:
     """All inputs, `many` of what they have many of."""
     yield Trap(f"{many} pods and volumes", lines(pods(many)), ("analyze -q", "pods -o json", "volumes -o json"))
     yield Trap(f"{many} sandboxes", lines(sandboxes(many)), ("analyze -q", "events", "parse"))
-    yield Trap(f"{many} findings", lines(busy(many)), ("analyze -q", "analyze -o json"))
+    yield Trap(
+        f"{many} findings",
+        lines(busy(many // 2)),
+        ("analyze -q", "analyze -o html", "analyze -o github", "analyze -o json"),
+    )
     yield Trap(f"{many} pods in lists", lines(listed(many)))
     yield Trap(f"{many} processes", lines(processes(many)))
     yield Trap(f"{many} members.tar.gz", lambda path: tar(path, many))
@@ -153,7 +157,7 @@ def sandboxes(many: int) -> Iterator[str]:
 
 
 def busy(many: int) -> Iterator[str]:
-    """Pods that a rule finds something about."""
+    """Volumes with two findings each, in two lines."""
     for number in range(2 * many):
         uid, pv = uid_of("pod", number % many), uid_of("volume", number % many)
         path = f"/var/lib/kubelet/pods/{uid}/volumes/kubernetes.io~csi/pvc-{pv}/mount"

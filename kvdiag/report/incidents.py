@@ -62,14 +62,22 @@ def merged_finding(incident: Incident) -> Finding:
         return incident[0]
     healed = [one.healed for one in incident if one.healed is not None]
     first = incident[0]
-    heading, row = first.texts.titles
+    heading, row = _shared_titles(incident)
     return first._replace(
-        texts=first.texts.all._replace(
-            heading=heading if all(one.texts.titles[0] == heading for one in incident) else "",
-            row=row if all(one.texts.titles[1] == row for one in incident) else "",
-        ),
+        texts=first.texts.all._replace(heading=heading, row=row),
         begins=min(one.begins for one in incident),
         ends=max(one.ends for one in incident),
         count=sum(one.count for one in incident),
         healed=max(healed) if len(healed) == len(incident) else None,
     )
+
+
+def _shared_titles(incident: Incident) -> tuple[str, str]:
+    """Return the heading and the row that all findings share, empty if they differ."""
+    heading, row = incident[0].texts.titles
+    for one in incident[1:]:
+        if not (heading or row):
+            break
+        other_heading, other_row = one.texts.titles
+        heading, row = heading if heading == other_heading else "", row if row == other_row else ""
+    return heading, row

@@ -92,7 +92,8 @@ def sentence(text: str, values: Mapping[str, str]) -> str:
 def heading(text: str, values: Mapping[str, str]) -> str:
     """Return a title with its slots filled and ids shortened; empty if a required value is unknown."""
     values = {**values, "cause": values[CAUSE_CLAUSE]} if CAUSE_CLAUSE in values else values
-    names = {name: _brief(name, value) for name, value in values.items() if _is_short_name(name, value)}
+    slots = (slot for slot in dict.fromkeys(_SLOT.findall(text)) if slot in values)
+    names = {name: _brief(name, values[name]) for name in slots if _is_short_name(name, values[name])}
     text = _OPTIONAL.sub(lambda part: part[1] if all(names.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
     is_known = all(names.get(slot) for slot in _SLOT.findall(text))
     return _SLOT.sub(lambda slot: names[slot[1]], text).strip() if is_known else ""
