@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from kvdiag.base.clock import CLOCKS_DIFFER
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.history.correlate.handover import OVERLAP, UNSTAGED
 from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, event_order
@@ -114,7 +115,7 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
             for term in terms:
                 yield from _solve(term, selected, match)
         case All(terms):
-            yield from _solve_all(sorted(terms, key=_asks_for_bindings), selected, match)
+            yield from _solve_all(_in_order(terms), selected, match)
 
 
 def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:
@@ -130,6 +131,8 @@ def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> Rule
 
 def _runs(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterable[Bound]:
     """Return every run of a chain; cached if none of its names is bound."""
+    if not selected.seen[chain.steps[0].name]:
+        return ()  # as most alternatives of a rule with many
     if any(step.name in bound for step in chain.steps):
         return _all_chains(chain, selected, bound)
     known = selected.runs.get(id(chain))
@@ -149,11 +152,13 @@ def _surest(matches: Iterable[RuleMatch]) -> RuleMatch | None:
 
 
 def _merge_doubts(some: Sequence[Doubt], more: Sequence[Doubt]) -> tuple[Doubt, ...]:
-    return tuple(dict.fromkeys((*some, *more)))
+    return tuple(dict.fromkeys((*some, *more))) if some or more else ()
 
 
-def _asks_for_bindings(condition: Condition) -> bool:
-    return isinstance(condition, Absent | Not)
+@cached_by_identity
+def _in_order(terms: tuple[Condition, ...]) -> Sequence[Condition]:
+    """Return the terms that bind events before those that ask for bound ones."""
+    return sorted(terms, key=lambda term: isinstance(term, Absent | Not))
 
 
 def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
@@ -247,10 +252,12 @@ def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[
 
 def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
     """Yield every doubt about a run of a chain."""
-    yield from _order_doubts(chain, bound, selected.rule.clocks)
+    if selected.rule.clocks:
+        yield from _order_doubts(chain, bound, selected.rule.clocks)
     yield from _pairing_doubts(chain, bound)
     yield from _overlap_doubts(bound, selected)
-    yield from _cut_doubts(chain, bound, selected)
+    if selected.rule.cut:
+        yield from _cut_doubts(chain, bound, selected)
     for name, events in bound.items():
         yield from missing_value_doubts(selected.rule.events[name], events)
     for step in chain.steps:
