@@ -32,6 +32,7 @@ from kvdiag.rules.rule_store import possible_rules
 from kvdiag.rules.selection import selects
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
+FEW = 8  # events that are divided and judged at once; of more it is first seen whether all of them may hold
 MOST_PARTS = 64  # parts (devices, images…) of one node; of more only the most certain are reported
 _TIME_REASONS = frozenset(
     (DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY)
@@ -61,7 +62,7 @@ def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIn
     rule = prefilter.rule
     for node in subject.nodes if subject.can_hold(prefilter) else ():
         events = subject.select(prefilter, node)
-        if rule.same and not may_hold(rule, events):
+        if rule.same and len(events) > FEW and not may_hold(rule, events):
             continue
         groups = parts(rule, events)
         if subject.is_node_fallback:
