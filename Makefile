@@ -56,6 +56,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/vulture
+	$(BIN)/python -m tools.upstream
 
 types: $(VENV)/.integration
 	$(BIN)/mypy

@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import read_vocabulary
-from tests.upstream import CALLS, COMPONENTS, Call, calls_of, meant
+from tools.upstream import CALLS, COMPONENTS, Call, calls_of, meant
 
 COLUMNS = ("file", "severity", "verbosity", "structured", "message", "keys", "minors")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -9,32 +10,27 @@ import pytest
 
 from kvdiag.model.vocabulary import Entry, Wording
 from tests.patterns import vocabulary
-from tests.upstream import COMPONENTS, UNKNOWN, Call, calls, calls_of, keys_of, meant, table
+from tools.upstream import (
+    COMPONENTS,
+    UNKNOWN,
+    Call,
+    calls,
+    calls_of,
+    is_listed,
+    listed,
+    meant,
+    table,
+    wordings_without_row,
+)
 
 VOCABULARY = vocabulary()
 ENTRIES = [entry for entry in VOCABULARY.entries if entry.component in COMPONENTS and entry.wordings]
 WORDINGS = [(entry, wording) for entry in ENTRIES for wording in entry.wordings]
 LISTED = table(UNKNOWN)
+KEY = re.compile(r'(?:(?<!=)" |\.\.\.)([A-Za-z]\w*)=')
+OPTIONAL = re.compile(r"\[\[.*?\]\]")
 # Calls without any of the keys that are read: whose logger was made with the pod's names, and one that names no pod.
 NAMELESS = {("kubelet/pod_workers.go", 36), ("kubelet/kubelet_pods.go", 21)}
-
-
-def is_listed(row: dict[str, str], entry: Entry, wording: Wording | None) -> bool:
-    """Whether a row of the list speaks of a wording; of a kind as a whole without one."""
-    since = wording.since.get(entry.component, "") if wording else "*"
-    message = wording.message if wording else "*"
-    begins = row["message"] if row["message"] != "*" else ""
-    return (
-        row["component"] in {"*", entry.component}
-        and row["kind"] in {"*", entry.kind}
-        and row["since"] in {"*", since}
-        and (message.startswith((begins, f"] {begins}")) if wording else row["message"] == "*")
-    )
-
-
-def listed(entry: Entry, wording: Wording | None, *, counts: bool) -> list[dict[str, str]]:
-    """Rows about a wording that name a verbosity that counts, or those that name none."""
-    return [row for row in LISTED if is_listed(row, entry, wording) and bool(row["verbosity"]) == counts]
 
 
 @cache
@@ -60,11 +56,17 @@ def test_every_component_is_judged_or_listed():
 def test_words_are_printed_upstream():
     """Each wording is the text of a call in its versions, or the list says why that cannot be known."""
     assert WORDINGS
-    assert [
-        (wording.place, wording.message)
-        for entry, wording in WORDINGS
-        if not calls_for(entry, wording) and not listed(entry, wording, counts=False)
-    ] == []
+    assert list(wordings_without_row(ENTRIES)) == []
+
+
+def test_a_wording_without_a_row_is_named():
+    """A new wording is named with its place and the files of which one needs a row for it."""
+    wording = Wording("Scratch disk is gone", 'Scratch disk is gone"', place="patterns/events/x.yaml:3:5")
+    (missing,) = wordings_without_row([Entry("pod.scratch.gone", "kubelet", (wording,))])
+    assert missing == (
+        "patterns/events/x.yaml:3:5: tests/data/upstream-calls.tsv has no call that prints 'Scratch disk is gone\"'; add "
+        "its row, or a row to tests/data/upstream-unknown.tsv that says why there is none"
+    )
 
 
 def proved(entry: Entry, wording: Wording) -> int:
@@ -96,6 +98,13 @@ def highest(entry: Entry) -> int:
 def test_absence_counts_where_all_is_printed():
     """Below the highest verbosity of its wordings the absence of a kind means nothing, unless the list says why."""
     assert [(e.place, e.kind, e.verbosity, highest(e)) for e in ENTRIES if e.verbosity != highest(e)] == []
+
+
+def keys_of(wording: Wording) -> frozenset[str]:
+    """The keys that a wording reads: of its fields, and of what it has behind the end of its message."""
+    text = OPTIONAL.sub("", wording.message)
+    inner = (key for key in KEY.findall(text) if '"' in wording.anchor + text.partition(wording.anchor)[2])
+    return frozenset([*wording.fields.values(), *inner])
 
 
 def unprinted(entry: Entry, wording: Wording) -> Iterator[object]:

@@ -1,28 +1,31 @@
 """Log calls of Kubernetes by version, and which of them a wording of the vocabulary means.
 
 tests/data/upstream-calls.tsv has, of each call that a wording means, what it prints and in which minor versions; text
-that is put together at run time stands there as `…`. bench/upstream.py wrote it.
+that is put together at run time stands there as `…`. bench/upstream.py wrote it. `python -m tools.upstream`, which is
+part of `make lint`, names each wording that has no row there.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from kvdiag.base.versions import Version, contains, read_range
-from kvdiag.model.vocabulary import Wording
+from kvdiag.events.pattern_folder import builtin_patterns
+from kvdiag.events.vocabulary import EVENTS, read_entries
+from kvdiag.model.vocabulary import Entry, Wording
 
-CALLS = Path(__file__).parent / "data" / "upstream-calls.tsv"
-UNKNOWN = Path(__file__).parent / "data" / "upstream-unknown.tsv"
+DATA = Path(__file__).parents[1] / "tests" / "data"
+CALLS, UNKNOWN = DATA / "upstream-calls.tsv", DATA / "upstream-unknown.tsv"
 COMPONENTS = {
     "kubelet": ("kubelet/", "volume/", "cri-client/", "util/"),
     "kube-controller-manager": ("controller/", "volume/", "kubelet/volumemanager/"),
 }
-_KEY = re.compile(r'(?:(?<!=)" |\.\.\.)([A-Za-z]\w*)=')
 _OPTIONAL = re.compile(r"\[\[.*?\]\]")
 _FORMAT = re.compile(r"%[-+#]?\d*[a-zA-Z]|…|<expr>.*")
 _PIECE = re.compile(r"\{\{|\}\}|\{[a-z_]*\}|\.\.\.|\[\[|\]\]|[^{}.\[\]]+|.", re.DOTALL)
@@ -70,6 +73,12 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 @cache
+def unknown() -> tuple[dict[str, str], ...]:
+    """The rows of the table of wordings that no call is known of."""
+    return tuple(table(UNKNOWN))
+
+
+@cache
 def calls() -> tuple[Call, ...]:
     """The calls of the project's table."""
     return tuple(calls_of(table(CALLS)))
@@ -90,13 +99,6 @@ def meant(wording: Wording, component: str, given: Iterable[Call]) -> list[Call]
             best |= {minor: max(like, best.get(minor, 0)) for minor in minors}
     likest = (call._replace(minors=frozenset(m for m in call.minors if best[m] == n)) for call, n in likeness.items())
     return [call for call in likest if call.minors]
-
-
-def keys_of(wording: Wording) -> frozenset[str]:
-    """The keys that a wording reads: of its fields, and of what it has behind the end of its message."""
-    text = _OPTIONAL.sub("", wording.message)
-    inner = (key for key in _KEY.findall(text) if '"' in wording.anchor + text.partition(wording.anchor)[2])
-    return frozenset([*wording.fields.values(), *inner])
 
 
 def alike(call: Call, wording: Wording) -> int:
@@ -143,3 +145,41 @@ def _alike(words: str, text: str) -> int:
         return max(_alike(words, text[1:]), _alike(words[1:], text))
     rest = _alike(words[1:], text[1:]) if words[0] == text[0] else -1
     return rest + 1 if rest >= 0 else -1
+
+
+def is_listed(row: dict[str, str], entry: Entry, wording: Wording | None) -> bool:
+    """Whether a row of the list speaks of a wording; of a kind as a whole without one."""
+    since = wording.since.get(entry.component, "") if wording else "*"
+    message = wording.message if wording else "*"
+    begins = row["message"] if row["message"] != "*" else ""
+    return (
+        row["component"] in {"*", entry.component}
+        and row["kind"] in {"*", entry.kind}
+        and row["since"] in {"*", since}
+        and (message.startswith((begins, f"] {begins}")) if wording else row["message"] == "*")
+    )
+
+
+def listed(entry: Entry, wording: Wording | None, *, counts: bool) -> list[dict[str, str]]:
+    """Rows about a wording that name a verbosity that counts, or those that name none."""
+    return [row for row in unknown() if is_listed(row, entry, wording) and bool(row["verbosity"]) == counts]
+
+
+def wordings_without_row(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield what is wrong with each wording of Kubernetes' that neither table has a row for."""
+    for entry in entries:
+        for wording in entry.wordings if entry.component in COMPONENTS else ():
+            if not meant(wording, entry.component, calls()) and not listed(entry, wording, counts=False):
+                yield (
+                    f"{wording.place}: {_name(CALLS)} has no call that prints {wording.message!r}; add its row, or a "
+                    f"row to {_name(UNKNOWN)} that says why there is none"
+                )
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(DATA.parents[1]).as_posix()
+
+
+if __name__ == "__main__":
+    _missing = list(wordings_without_row(read_entries(builtin_patterns() / EVENTS)))
+    sys.exit("\n".join(_missing) if _missing else 0)
