@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TextIO
+from typing import Any, TextIO
 
 from kvdiag.model.lifecycle import TimelineView
 from kvdiag.report import RenderOptions
+from kvdiag.report.timeline.timeline_text import TimelineText
 
-TIMELINES: Mapping[str, str] = {
-    "text": "kvdiag.report.timeline.text",
-    "json": "kvdiag.report.timeline.json_timeline",
-    "html": "kvdiag.report.page.timeline",
-    "trace": "kvdiag.report.timeline.trace",
+TEXT, VALUES = "text", "values"
+"""An output has `write(timeline_texts, stream, options)`, or `write(views, stream, options)`."""
+TIMELINES: Mapping[str, tuple[str, str]] = {
+    "text": (TEXT, "kvdiag.report.timeline.text"),
+    "json": (VALUES, "kvdiag.report.timeline.json_timeline"),
+    "html": (VALUES, "kvdiag.report.page.timeline"),
+    "trace": (TEXT, "kvdiag.report.timeline.trace"),
 }
 
 Writer = Callable[[Sequence[TimelineView], TextIO, RenderOptions], None]
@@ -21,5 +24,12 @@ Writer = Callable[[Sequence[TimelineView], TextIO, RenderOptions], None]
 
 def timeline_writer(name: str) -> Writer:
     """Return the function that writes this format. Its module is imported here and not at start-up."""
-    write: Writer = import_module(TIMELINES[name]).write
-    return write
+    kind, module = TIMELINES[name]
+    write: Callable[[Sequence[Any], TextIO, RenderOptions], None] = import_module(module).write
+    if kind == VALUES:
+        return write
+
+    def write_text(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
+        write([TimelineText(view, redact=options.redact) for view in views], stream, options)
+
+    return write_text

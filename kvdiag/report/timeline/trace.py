@@ -5,62 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
-from kvdiag.model.lifecycle import TimelineView
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import json_text
-from kvdiag.report.timeline.row_texts import row_text, step_name
-from kvdiag.safe.clean import clean
+from kvdiag.report.timeline.timeline_text import RowText, TimelineText
 
 TraceSpan = tuple[int, int, str]  # begin, end, name
 
 
-def write(views: Sequence[TimelineView], stream: TextIO, options: RenderOptions) -> None:
+def write(timelines: Sequence[TimelineText], stream: TextIO, options: RenderOptions) -> None:
     """Write the object form of the trace event format; timestamps are microseconds since 1970."""
-    events = [event for number, view in enumerate(views, 1) for event in _events(number, view, options)]
+    events = [event for number, timeline in enumerate(timelines, 1) for event in _events(number, timeline)]
     stream.write(json_text({"traceEvents": events, "displayTimeUnit": "ms"}, redact=options.redact))
 
 
-def _events(process: int, view: TimelineView, options: RenderOptions) -> Iterator[dict[str, Any]]:
-    name = clean(f"{view.life.subject.kind} {view.life.subject.name}", redact=options.redact)
-    yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": name}}
-    ends = max((row.until for row in view.rows), default=view.life.since)
-    phases = _nested([(phase.begins, phase.ends or ends, phase.name) for phase in view.phases])
-    components = dict.fromkeys(row.transition.event.component for row in view.rows)
+def _events(process: int, timeline: TimelineText) -> Iterator[dict[str, Any]]:
+    yield {"ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": {"name": timeline.heading}}
+    rows = list(timeline.rows)
+    ends = max((row.until for row in rows), default=timeline.since)
+    phases = _nested([(span.begins, span.ends or ends, span.name) for span in timeline.spans])
+    components = dict.fromkeys(row.component for row in rows)
     lane = {component: number for number, component in enumerate(components, 1 + len(phases))}
     lanes = ["state", *(f"phases {n}" for n in range(1, 1 + len(phases))), *components]
     for number, lane_name in enumerate(lanes):
         yield {"ph": "M", "name": "thread_name", "pid": process, "tid": number, "args": {"name": lane_name or "?"}}
-    yield from _states(process, view)
+    yield from _states(process, rows)
     for number, spans in enumerate(phases, 1):
         yield from (_span(process, number, span) for span in spans)
-    for row in view.rows:
-        event = row.transition.event
-        args = {
-            "says": clean(row_text(row), redact=options.redact),
-            "at": str(event.origin),
-            "state": row.transition.state,
-        }
+    for row in rows:
         yield {
             "ph": "i",
             "s": "t",
-            "name": clean(step_name(row, view.life.subject), redact=options.redact),
+            "name": row.step,
             "pid": process,
-            "tid": lane[event.component],
-            "ts": event.time,
-            "args": args,
+            "tid": lane[row.component],
+            "ts": row.time,
+            "args": {"says": row.text, "at": row.origin, "state": row.state},
         }
 
 
-def _states(process: int, view: TimelineView) -> Iterator[dict[str, Any]]:
+def _states(process: int, rows: Sequence[RowText]) -> Iterator[dict[str, Any]]:
     """Yield each state as a span, from the row that entered it to the row that left it."""
-    transitions = [row.transition for row in view.rows if not row.foreign]
-    begins, state = (transitions[0].event.time, transitions[0].state) if transitions else (0, "")
-    for transition in transitions[1:]:
-        if transition.state != state:
-            yield _span(process, 0, (begins, transition.event.time, state))
-            begins, state = transition.event.time, transition.state
-    if transitions:
-        yield _span(process, 0, (begins, max(row.until for row in view.rows), state))
+    own = [row for row in rows if not row.is_foreign]
+    begins, state = (own[0].time, own[0].state) if own else (0, "")
+    for row in own[1:]:
+        if row.state != state:
+            yield _span(process, 0, (begins, row.time, state))
+            begins, state = row.time, row.state
+    if own:
+        yield _span(process, 0, (begins, max(row.until for row in rows), state))
 
 
 def _nested(spans: Iterable[TraceSpan]) -> list[list[TraceSpan]]:
