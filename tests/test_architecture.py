@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from kvdiag.report import REPORTS, TEXT
+from kvdiag.report.timeline import TIMELINES
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "kvdiag").rglob("*.py"))
@@ -269,14 +270,33 @@ def test_guests_stay_in_their_rooms():
 
 
 def test_outputs_for_people_have_no_words_of_a_log():
-    """What writes a report for a person is given text that may be shown, and cannot name a type that has other text."""
-    texts = {module.replace(".", "/") + ".py" for kind, module in REPORTS.values() if kind == TEXT}
-    raw = {"kvdiag.model.report", "kvdiag.model.event", "kvdiag.model.error_groups", "kvdiag.model.record"}
-    modules = [module for module in MODULES if module.relative_to(ROOT).as_posix() in texts]
+    """What prints for a person is given text that may be shown, and cannot name a type that has other text."""
+    texts = {module for kind, module in (*REPORTS.values(), *TIMELINES.values()) if kind == TEXT}
+    raw = {"kvdiag.model." + name for name in ("report", "event", "error_groups", "record", "lifecycle", "timeline")}
+    modules = [module for module in MODULES if name_of(module) in texts]
     assert len(modules) == len(texts)
     assert not [
         f"{module}: {name}" for module in modules for name in imported(module) if name.rpartition(".")[0] in raw
     ]
+
+
+# Printers of one output beside others: each makes text of the values it gets, at once, and calls nothing else with them.
+PRINTERS = {"kvdiag.report.inventory_tables": "Inventory", "kvdiag.report.comparison": "Comparison"}
+
+
+def test_printers_have_no_words_of_a_log():
+    """What prints an inventory or a comparison names its type only where the text of it is made."""
+    for module in MODULES:
+        if name_of(module) in PRINTERS:
+            functions = [n for n in ast.walk(tree_of(module)) if isinstance(n, ast.FunctionDef)]
+            naming = [one.name for one in functions if PRINTERS[name_of(module)] in annotations_of(one)]
+            assert len(naming) == 1, f"{module}: {naming}"
+
+
+def annotations_of(function: ast.FunctionDef) -> set[str]:
+    """Give the names in the annotations of a function's parameters."""
+    annotations = [one.annotation for one in (*function.args.args, *function.args.kwonlyargs) if one.annotation]
+    return {node.id for one in annotations for node in ast.walk(one) if isinstance(node, ast.Name)}
 
 
 def test_only_the_safe_package_makes_safe_text():
