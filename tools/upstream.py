@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.versions import Version, contains, read_range
-from kvdiag.events.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import EVENTS, read_entries
 from kvdiag.model.vocabulary import Entry, Wording
 
