@@ -116,6 +116,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "module": _compiled(r"[Mm]odule ['\"]?([\w-]{2,60})['\"]? not found", r"kernel module ['\"]?([\w-]{2,60})"),
     "driver": _compiled(r"driver name ([\w.-]{3,80}) not found"),
     "webhook": _compiled(r"webhook \"([^\"\n]{3,120})\""),
+    "apiobject": _compiled(r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found"),
     "interface": _compiled(r"\"([\w.-]{2,15})\" already has an IP address", r"bridge ([\w.-]{2,15})\b"),
     "source": _compiled(
         r"while mounting (\S{3,200})",
@@ -184,7 +185,7 @@ def _matches(
 
 def _object(kind: str, kinds: Sequence[str], groups: tuple[str, ...]) -> FoundObject:
     name, *more = groups
-    name = name.rstrip(".,;:)'\"")
+    name = name.rstrip(".,;:)'\"" if name.count('"') % 2 else ".,;:)'")
     if kind == "path" and "device" in kinds and name.startswith("/dev/"):
         kind = "device"
     if kind == "path" and "cgroup" in kinds and name.startswith("/sys/fs/cgroup/"):
