@@ -19,7 +19,7 @@ from kvdiag.anatomy.compose import (
 )
 from kvdiag.anatomy.data import tables
 from kvdiag.anatomy.decode import flatten
-from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Tables
+from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
 from kvdiag.anatomy.objects import NOTHING, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
@@ -27,6 +27,7 @@ from kvdiag.model.values import Level
 
 GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
+OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
@@ -78,7 +79,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         owner=_owner(values["owner"], fill(primitive.owner, values), plugin.owner if plugin else ""),
         clause=clause,
         note=note,
-        sentence=_whole_sentence(sentence, anatomy, found, quotes=primitive.quotes) or anatomy.quoted or clause,
+        sentence=_whole_sentence(sentence, anatomy, found, primitive) or anatomy.quoted or clause,
         step=step,
         check=check,
     )
@@ -89,16 +90,16 @@ def _owner(*names: str) -> str:
     return next((name for name in names if name and name not in {OTHER_SIDE, THE_PROGRAM}), "")
 
 
-def _whole_sentence(sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, *, quotes: bool) -> str:
+def _whole_sentence(sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, primitive: Primitive) -> str:
     """Return the sentence with the component in front and the words of the program behind, where they add something."""
     if not sentence:
         return ""
-    if quotes and anatomy.quoted and anatomy.quoted.lower() not in sentence.lower():
+    if primitive.quotes and anatomy.quoted and anatomy.quoted.lower() not in sentence.lower():
         sentence = f"{sentence}; it prints “{anatomy.quoted}”"
     if found.component and found.is_cni:
         named = f"CNI plug-in {found.component}"
         return sentence if named in sentence else f"{named}: {sentence}"
-    if not found.component or found.component in sentence:
+    if not found.component or found.component in sentence or primitive.owner == OF_PROGRAM:
         return sentence
     is_of_driver = bool(anatomy.codes) or GRPC in found.text  # kubelet prints errors of its own in the same operation
     return f"CSI driver {found.component}: {sentence}" if is_of_driver else sentence

@@ -16,8 +16,10 @@ BEFORE, AFTER = 260, 160  # characters around the words of a cause in which its 
 LONGEST = 700  # characters of the longest expression: an object at the edge is not cut
 BEHIND = 60  # characters that an object after the words counts as farther than one before them
 _TARGET = "target"
-NOT_OBJECTS = lazy_regex(r"/csi\.v\d|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$")
-"""A gRPC method, mount itself, a Go symbol: no object of an error."""
+NOT_OBJECTS = lazy_regex(
+    r"https?://(?:www\.docker\.com|docs\.|github\.com|kubernetes\.io|aka\.ms)[./]|/csi\.v\d|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$"
+)
+"""A page that explains, a gRPC method, mount itself, a Go symbol: no object of an error."""
 
 
 def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:

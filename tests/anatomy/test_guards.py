@@ -101,6 +101,22 @@ def test_deadline_names_no_driver():
     assert read.owner == "API server"
 
 
+def test_the_program_that_prints_it_is_no_driver():
+    """A dead connection of kubelet is not told as one of the driver; what the driver answers is."""
+    call = 'MountVolume.SetUp failed for volume "v" (UniqueName: "kubernetes.io/csi/disk.example.org^v") : '
+    code = "rpc error: code = Unavailable desc = "
+    dead = read_error(f"{call}{code}http2: client connection lost", program="kubelet")
+    full = read_error(f"{call}{code}write /srv/x: no space left on device", program="kubelet")
+    assert dead.sentence == "kubelet still uses a dead connection"
+    assert full.sentence.startswith("CSI driver disk.example.org: ")
+
+
+def test_a_page_that_explains_is_no_server():
+    """The address of a manual in an error is not what refused the call."""
+    hint = "toomanyrequests: You may increase the limit: https://www.docker.com/increase-rate-limit"
+    assert read_error(f"failed to pull image: {hint}").object == ""
+
+
 def test_owner_only_with_its_operation():
     """A port that belongs to a plug-in's agent is named so only if a CNI call prints it."""
     refused = "dial tcp 127.0.0.1:50051: connect: connection refused"
