@@ -17,7 +17,7 @@ LONGEST = 700  # characters of the longest expression: an object at the edge is 
 BEHIND = 60  # characters that an object after the words counts as farther than one before them
 _TARGET = "target"
 NOT_OBJECTS = lazy_regex(
-    r"https?://(?:www\.docker\.com|docs\.|github\.com|kubernetes\.io|aka\.ms)[./]|/csi\.v\d|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$"
+    r"https?://(?:www\.docker\.com|docs\.|github\.com|kubernetes\.io|aka\.ms)[./]|/[\w.]{1,80}\.v\d\w{0,8}\.\w{1,40}/\w|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$"
 )
 """A page that explains, a gRPC method, mount itself, a Go symbol: no object of an error."""
 
@@ -101,7 +101,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "sysctl": _compiled(r"kernel flag: ([\w/.]{3,60}), expected value: (-?\d{1,9}), actual value: (-?\d{1,9})"),
     "process": _compiled(
         r"[Kk]ill(?:ed)? process (\d{1,8}) \(([^)\n]{1,40})\)",
-        r"[Kk]illed process (\d{1,8}),? ?\(?([\w-]{1,40})",
+        r"[Kk]illed process (\d{1,8}),(?: UID \d{1,10},)? ?\(([^)\n]{1,40})\)",
+        r"[Kk]illed process (\d{1,8}),? ?\(?(?!UID )([\w-]{1,40})",
     ),
     "task": _compiled(r"task ([\w./:-]{1,60}):\d{1,8} blocked"),
     "flag": _compiled(
