@@ -115,12 +115,12 @@ def test_each_allowed_import_is_one():
 
 # Packages with more than MOST_PUBLIC public modules; the number may only become smaller.
 WIDE = {
-    "model": 16,
+    "model": 14,
     "inputs": 18,
     "formats": 17,
     "base": 12,
     "events": 12,
-    "history": 23,
+    "history": 22,
     "rules": 20,
     "report": 17,
     "analysis": 16,

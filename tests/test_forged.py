@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.model.doubt import DoubtReason
 from kvdiag.model.options import Options
-from kvdiag.model.report import Report
+from kvdiag.model.report import DoubtReason, Report
 from kvdiag.model.values import Severity, Verdict
 
 SAMPLES = Path(__file__).parents[1] / "sample-logs"

@@ -15,7 +15,7 @@ import pytest
 
 from kvdiag.analysis.case import Case
 from kvdiag.base.clock import HOUR
-from kvdiag.history.correlate.lookup import look_up
+from kvdiag.history.correlate.entities import look_up
 from kvdiag.history.views.timeline import build_timeline
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from kvdiag.analysis.case import Case, Note, read_with_notes
 from kvdiag.base.errors import UsageError
-from kvdiag.history.correlate.lookup import look_up
+from kvdiag.history.correlate.entities import look_up
 from kvdiag.history.lifecycles.build import build_lifecycle
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.views.causes import causes
 from kvdiag.history.views.diff import compare_events, compare_lives
-from kvdiag.model.comparison import ComparedFinding, Comparison
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
+from kvdiag.model.views import ComparedFinding, Comparison
 
 KINDS = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
 

@@ -9,8 +9,8 @@ from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.log_reader import Progress
 from kvdiag.history.views.inventory import InventoryFilter, ends, rows, sort_rows, without_namesakes
 from kvdiag.history.views.phases import percentiles
-from kvdiag.model.inventory import Inventory
 from kvdiag.model.options import Options
+from kvdiag.model.views import Inventory
 
 
 @dataclass(frozen=True, slots=True)

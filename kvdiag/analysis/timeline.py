@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kvdiag.analysis.case import Case, Note, read_with_notes
 from kvdiag.base.errors import UsageError
-from kvdiag.history.correlate.lookup import look_up, subject_names
+from kvdiag.history.correlate.entities import look_up, subject_names
 from kvdiag.history.views.timeline import build_timeline
 from kvdiag.model.lifecycle import TimelineView
 from kvdiag.model.options import Options

@@ -8,7 +8,6 @@ PUBLIC = (
     "correlate.history",
     "correlate.identity",
     "correlate.incidents",
-    "correlate.lookup",
     "correlate.nodes",
     "ingest.blocks",
     "ingest.limits",

@@ -2,12 +2,9 @@
 
 PUBLIC = (
     "capability",
-    "comparison",
-    "doubt",
     "error_anatomy",
     "error_groups",
     "event",
-    "inventory",
     "lanes",
     "lifecycle",
     "options",
@@ -16,6 +13,7 @@ PUBLIC = (
     "rule",
     "timeline",
     "values",
+    "views",
     "vocabulary",
 )
 """The modules that other packages may import."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from kvdiag.base.clock import format_duration
-from kvdiag.model.comparison import Comparison
+from kvdiag.model.views import Comparison
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import linked
 from kvdiag.report.comparison_text import ComparedText, ComparisonText, SideText, StepText

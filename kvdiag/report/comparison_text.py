@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvdiag.base.clock import to_datetime
-from kvdiag.model.comparison import ComparedFinding, Comparison, StepTaken
+from kvdiag.model.views import ComparedFinding, Comparison, StepTaken
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import cause_phrase, explain_command
 from kvdiag.safe.clean import SafeText, clean

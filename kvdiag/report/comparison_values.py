@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvdiag.model.comparison import ComparedFinding, Comparison, StepTaken
+from kvdiag.model.views import ComparedFinding, Comparison, StepTaken
 
 
 def plain_comparison(comparison: Comparison) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
-from kvdiag.model.inventory import Inventory
+from kvdiag.model.views import Inventory
 from kvdiag.report import RenderOptions
 from kvdiag.report.inventory_text import Cells, InventoryText
 from kvdiag.report.inventory_values import document

@@ -7,9 +7,9 @@ from typing import Any
 
 from kvdiag.base.clock import DAY, format_duration, to_datetime
 from kvdiag.history.views.phases import awaits
-from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Phase
 from kvdiag.model.values import SubjectKind
+from kvdiag.model.views import Inventory, InventoryRow
 from kvdiag.report.inventory_values import HEADS, plain_row
 from kvdiag.report.phrases import explain_command
 from kvdiag.safe.clean import SafeText, clean

@@ -6,8 +6,8 @@ from typing import Any
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.history.views.phases import awaits
-from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Phase
+from kvdiag.model.views import Inventory, InventoryRow
 
 HEADS = (
     "name",

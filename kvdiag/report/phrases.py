@@ -15,9 +15,8 @@ from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.record import Body
-from kvdiag.model.report import Evidence, Finding, Reading, Report
+from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import State, SubjectKind

@@ -9,8 +9,8 @@ from signal import Signals
 from typing import NamedTuple
 
 from kvdiag.base.clock import MINUTE, SECOND, format_duration, parse_duration
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event
+from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.timeline import Coverage, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.chain_steps import count_occurrences

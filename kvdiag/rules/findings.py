@@ -11,9 +11,8 @@ from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.formats.authors import CONTAINED, Rank, is_output, program_in_name, rank_of
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import provenance_of
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import NAMELESS, Event
-from kvdiag.model.report import Evidence, Finding
+from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict

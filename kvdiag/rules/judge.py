@@ -14,8 +14,8 @@ from typing import NamedTuple
 from kvdiag.base.clock import CLOCKS_DIFFER
 from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.history.correlate.handover import OVERLAP, UNSTAGED
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, event_order
+from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry

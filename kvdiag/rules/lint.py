@@ -20,7 +20,7 @@ from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.lint_samples import LogSamples, unmatched
 from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_truth import lint_truth
-from kvdiag.rules.rule_relations import EVERYTHING
+from kvdiag.rules.related_findings import EVERYTHING
 from kvdiag.rules.selection import CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
 

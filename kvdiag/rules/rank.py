@@ -14,17 +14,20 @@ from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.capabilities import Capabilities, capabilities
-from kvdiag.rules.collect_commands import CollectCommands
+from kvdiag.rules.missing_logs import CollectCommands
 from kvdiag.rules.related_findings import (
+    EVERYTHING,
     FindingGraph,
     NodeDriver,
+    Relation,
+    RuleRelations,
     is_node_fallback,
     is_of_another,
     is_of_node,
+    never_explains,
     node_of,
     subject_of,
 )
-from kvdiag.rules.rule_relations import EVERYTHING, Relation, RuleRelations, never_explains
 from kvdiag.rules.specificity import SharedLines
 
 TOUCH = 10 * MINUTE  # a symptom may begin this long after the end of its cause

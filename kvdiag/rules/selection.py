@@ -12,9 +12,9 @@ from typing import NamedTuple, Protocol
 
 from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.base.regex import lazy_regex
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.record import Origin
+from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Selector, Where
 from kvdiag.rules.event_order import soonest
 

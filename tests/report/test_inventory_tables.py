@@ -9,11 +9,11 @@ import pytest
 from kvdiag.base.clock import SECOND
 from kvdiag.history.views.phases import percentiles
 from kvdiag.model.event import Event
-from kvdiag.model.inventory import Inventory, InventoryRow
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
+from kvdiag.model.views import Inventory, InventoryRow
 from kvdiag.report import RenderOptions
 from kvdiag.report.inventory_tables import OUTPUTS, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.base.clock import SECOND
-from kvdiag.model.doubt import DoubtReason
+from kvdiag.model.report import DoubtReason
 from kvdiag.model.rule import Selector
 from kvdiag.model.timeline import History
 from kvdiag.rules.chain_steps import failures_before

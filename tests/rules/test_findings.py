@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import HOUR, MINUTE, SECOND
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
+from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Fix, Healing, Rule, Selector
 from kvdiag.model.timeline import Coverage, Entity, History, SeenVersion, Timeline
 from kvdiag.model.values import Role, Severity, SubjectKind, Verdict

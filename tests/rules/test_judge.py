@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import MINUTE, SECOND
-from kvdiag.model.doubt import Doubt, DoubtReason
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin
+from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Proof, Selector
 from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry

@@ -15,7 +15,7 @@ from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.correlate.clocks import SourceClock
-from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages
+from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages, inferred, printed
 from kvdiag.history.correlate.entities import describe
 from kvdiag.history.correlate.event_filter import (
     EVERYTHING,
@@ -31,7 +31,6 @@ from kvdiag.history.correlate.identity import Identities
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.history.correlate.skew import disagreements, skews
 from kvdiag.history.correlate.snapshots import snapshot_events
-from kvdiag.history.correlate.versions import inferred, printed
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, event_order
 from kvdiag.model.record import Origin

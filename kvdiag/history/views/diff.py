@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kvdiag.base.clock import SECOND
-from kvdiag.model.comparison import Comparison, Slower, StepTaken
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Lifecycle
+from kvdiag.model.views import Comparison, Slower, StepTaken
 
 MUCH = 3  # times as long, and
 WORTH = SECOND  # at least this much longer

@@ -10,11 +10,11 @@ from kvdiag.base.clock import SECOND
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.views.causes import causes
 from kvdiag.history.views.phases import now, phases, pulls_in
-from kvdiag.model.inventory import InventoryRow
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import Severity, State, SubjectKind
+from kvdiag.model.views import InventoryRow
 
 PATIENCE = 60 * SECOND  # who waits longer than this for the next step is stuck
 FAILED = (".failed", "-failed", ".timeout")

@@ -16,10 +16,10 @@ from kvdiag.history.lifecycles.choose import STATIC
 from kvdiag.history.lifecycles.definition import Span
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.model.event import Event
-from kvdiag.model.inventory import Spread
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
+from kvdiag.model.views import Spread
 
 _FIRST = ("to running", "volumes", "sandbox", "cni", "image pull", "create", "start", "ready", "back-off")
 _LATER = (SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.SANDBOX, SubjectKind.CONTAINER)
