@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, takewhile
 
 from kvdiag.analysis.error_lines.lines import body_of
+from kvdiag.formats.bodies.plain import level
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.rules.causes import with_command
@@ -26,7 +27,12 @@ def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
 
     sample = group.sample.encode("utf-8", "replace")
     body = body_of(sample)
-    below = group.sample.partition("\n")[2]
+    below = "\n".join(takewhile(_is_continuation, group.sample.split("\n")[1:]))
     text = error_text(body)
     whole = text if not below or below in text else f"{text}\n{below}"
     return with_command(read_error(whole, program=group.component, level=group.level), dialect)
+
+
+def _is_continuation(line: str) -> bool:
+    """Return whether a line below an error may belong to it: it is no error of its own."""
+    return level("", line.encode("utf-8", "replace")) is None

@@ -2,6 +2,8 @@
 
     [ERROR] plugin/errors: 2 web.example.org. A: read udp 10.0.0.7:53: i/o timeout      a level in its usual place
     2020-03-19 00:42:04.126551 W | etcdserver: read-only range request took too long    the same of etcd before 3.4
+    [ERROR CRI]: container runtime is not running                                       kubeadm: level and check
+    failed to reserve sandbox name: name "x" is reserved                                an error of Go without its line
     nf_conntrack: table full, dropping packet                                           the kernel: a short list
 
 Text that only contains such a word elsewhere has no level.
@@ -21,10 +23,15 @@ _DATE = lazy_regex(
 )
 _WORDS = rb"(?:(error|err|fatal|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|wrn|nwarn)"
 _LEVEL = lazy_regex(
-    rb"(?:\[(?i:" + _WORDS + rb")\]|<(?i:" + _WORDS + rb")>"
+    rb"(?:\[(?i:" + _WORDS + rb")(?: [A-Z][\w.-]{1,200})?\]|<(?i:" + _WORDS + rb")>"
     rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
 )  # fmt: skip
 _FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?|critical|panic)|warning): \S")
+# An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
+_BARE = lazy_regex(
+    rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
+    rb"|[Ff]ailed to [a-z][^:\n]{2,200}: \S"
+)
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 _CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
 _LOGFMT = lazy_regex(
@@ -92,8 +99,11 @@ def _kernels(text: bytes) -> Level | None:
 
 def _placed(text: bytes) -> Level | None:
     """Return the level at the beginning, or after a time, a thread and a logger."""
+    indent = len(text) - len(text.lstrip(b" \t"))
     dated = _DATE.match(text)
-    at = dated.end() if dated else 0
+    at = dated.end() if dated else indent if text[indent : indent + 1] == b"[" else 0
+    if _BARE.match(text, at):
+        return Level.ERROR
     first = _FIRST.match(text, at)
     if first:
         return Level.ERROR if first[1] else Level.WARNING

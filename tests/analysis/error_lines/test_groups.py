@@ -159,7 +159,12 @@ def test_programs_of_the_node_come_first(errors_of):
     ("line", "level"),
     [
         ('Mar 12 08:15:00 n1 dqlite[7]: time="2024-03-12T08:15:00Z" level=fatal msg="it is damaged"', Level.FATAL),
-        ("Mar 12 08:15:00 n1 kernel: nf_conntrack: nf_conntrack: table full, dropping packet", Level.ERROR),
+        ("Mar 12 08:15:00 n1 kernel: neighbour: arp_cache: neighbor table overflow!", Level.ERROR),
+        ("\t[ERROR CRI]: container runtime is not running: output: it is not there", Level.ERROR),
+        ("\t[WARNING Hostname]: hostname could not be reached", Level.WARNING),
+        ("FATA[0003] pulling image failed: it is not there", Level.FATAL),
+        ('plugin type="portgate" name="net" failed (add): it is not there', Level.ERROR),
+        ("failed to frobnicate it: it is not there", Level.ERROR),
         ("[Tue Mar 12 08:15:00 2024] NETDEV WATCHDOG: eth1 (igb): transmit queue 3 timed out", Level.ERROR),
         ("Mar 12 08:15:00 n1 kernel: megaraid_sas 0000:5a:00.0: [30]waiting for 65 commands to complete for scsi0", Level.ERROR),
         ("[   17.031234] NETDEV WATCHDOG: eth0 (igb): transmit queue 3 timed out", Level.ERROR),
