@@ -30,7 +30,7 @@ _FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?
 # An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
 _BARE = lazy_regex(
     rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
-    rb"|[Ff]ailed to [a-z][^:\n]{2,200}: \S"
+    rb"|[Ff]ailed to [a-z][^\n]{2,300}?: \S"
 )
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 _CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
