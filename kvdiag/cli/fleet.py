@@ -59,7 +59,7 @@ def run(
         raise UsageError("give either SOURCE or --manifest")
     limits = Limits(limit_seconds, parse_memory(limit_memory))
     part = read_shard(shard, os.environ.get("JOB_COMPLETION_INDEX", ""))
-    found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources or (), layout))
+    found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources or (), layout, print_note))
     shard_bundles, target = [one for one in found if part.has(one)], absolute(dest)
     chosen = _engine(engine, scheduler, workers)
     progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))

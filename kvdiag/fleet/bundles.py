@@ -12,7 +12,7 @@ import csv
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,24 @@ _ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gx]z|zip|gz|bz2|xz|zst|log|txt|json
 _LONGEST = 253  # characters, the limit of Kubernetes names
 
 
-def bundles(sources: Iterable[str], layout: str) -> Iterator[Bundle]:
-    """Yield the bundles of each source, in order. Raise InputError if a source has none."""
+def bundles(sources: Iterable[str], layout: str, note: Callable[[str], None] = lambda _text: None) -> Iterator[Bundle]:
+    """Yield the bundles of each source, in order. Raise UsageError if a source has none.
+
+    Files that match no layout are counted in a `note`.
+    """
     for source in sources:
         address = absolute(source)
         files = list(place(address).files())
         if not is_remote(address) and Path(address).is_file():
             address = str(Path(address).parent)
-        found = list(_laid_out(address, files, layout or LAYOUT))
+        found = list(_laid_out(address, files, layout or LAYOUT, is_anywhere=not layout))
         if not found and not layout:
             found = list(_laid_out(address, files, _PLAIN))
         if not found:
-            raise InputError(source, f"no bundles by the layout {layout or LAYOUT!r}; give --layout or --manifest")
+            why = "there is nothing" if not files else f"no bundles by the layout {layout or LAYOUT!r}"
+            raise UsageError(f"{source}: {why}; give --layout or --manifest")
+        if left := _left_out(address, files, found):
+            note(f"{source}: {len(left):,} files match no layout and are not read, such as {left[0]}")
         yield from found
 
 
@@ -54,8 +60,6 @@ def manifest(path: Path) -> Iterator[Bundle]:
             raise UsageError(f"--manifest {path}:{number}: every row needs path and node, and may have cluster")
         address = values["path"] if is_remote(values["path"]) else str((path.parent / values["path"]).resolve())
         files = tuple(_below(file, address) for file in place(address).files())
-        if not files:
-            raise InputError(values["path"], f"nothing is there; {path}:{number} names it")
         yield Bundle(
             _checked_name(values["cluster"], address) or UNNAMED_CLUSTER,
             _checked_name(values["node"], address),
@@ -84,8 +88,21 @@ def _below(file: BundleFile, address: str) -> BundleFile:
     return file._replace(path="") if file.path == Path(address).name and Path(address).is_file() else file
 
 
-def _laid_out(address: str, files: Iterable[BundleFile], layout: str) -> Iterator[Bundle]:
-    pattern = _pattern(layout)
+def _left_out(address: str, files: Iterable[BundleFile], found: Iterable[Bundle]) -> list[str]:
+    """Return the paths of the files that belong to no bundle."""
+    roots = {bundle.place.removeprefix(f"{address.rstrip('/')}/") for bundle in found}
+    return [file.path for file in files if not _parents(file.path) & roots]
+
+
+def _parents(path: str) -> set[str]:
+    """Return a path and the folders above it."""
+    parts = path.rstrip("/").split("/")
+    return {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
+
+
+def _laid_out(address: str, files: Iterable[BundleFile], layout: str, *, is_anywhere: bool = False) -> Iterator[Bundle]:
+    """Yield the bundles of a layout, which may begin in any folder."""
+    pattern = _pattern(layout, is_anywhere=is_anywhere)
     groups: dict[str, list[BundleFile]] = defaultdict(list)
     names: dict[str, tuple[str, str]] = {}
     for file in files:
@@ -101,7 +118,7 @@ def _laid_out(address: str, files: Iterable[BundleFile], layout: str) -> Iterato
         yield Bundle(cluster, node, where, tuple(sorted(bundle_files)))
 
 
-def _pattern(layout: str) -> re.Pattern[str]:
+def _pattern(layout: str, *, is_anywhere: bool = False) -> re.Pattern[str]:
     if "{node}" not in layout:
         raise UsageError(f"--layout {layout}: write {{node}} where the name of the node is, as in {LAYOUT}")
     words = _PLACEHOLDER.split(layout.strip("/"))
@@ -111,7 +128,8 @@ def _pattern(layout: str) -> re.Pattern[str]:
         for at, word in enumerate(words)
     ]
     try:
-        return re.compile(rf"(?P<bundle>{''.join(parts)})(?=/|$)")
+        above = "(?:[^/]+/)*?" if is_anywhere else ""
+        return re.compile(rf"(?P<bundle>{above}{''.join(parts)})(?=/|$)")
     except re.error as error:
         raise UsageError(f"--layout {layout}: {error.msg}; {{cluster}} and {{node}} may occur once") from None
 

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from kvdiag.fleet.guard import OUT_OF_MEMORY, limit_me
+from kvdiag.fleet.guard import NOTHING_READ, OUT_OF_MEMORY, limit_me
 from kvdiag.fleet.values import Job, Outcome, outcome_of, read_job
 
 PACKER = "kvdiag.fleet.packer"
@@ -63,6 +63,9 @@ def _judge(job: Job, folder: Path) -> None:
         problems=tuple(problem.replace(root, job.bundle.place) for problem in report.problems),
         notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_from_controller})),
     )
+    if not any(reading.records for reading in report.inputs):
+        sys.stderr.write(next(iter(outcome.problems), "no line was recognized as one of a log"))
+        sys.exit(NOTHING_READ)
     tables = dict(rows(report, history, job.bundle, relative, case.patterns.vocabulary.wide))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
     spool(folder, outcome, job.dest, tables)

@@ -26,7 +26,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.record import NO_PROVENANCE, Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion
-from kvdiag.model.values import Verdict
+from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.rules.incidents import with_incidents
 
 MOST_EVENTS = 50_000  # events evaluated together: about 250 MB
@@ -71,6 +71,8 @@ def join_cluster(job: Job) -> Outcome:
         history = _history(questions, group, case)
         cut += len(history.events) >= MOST_EVENTS
         for one in with_incidents(case.findings(history)):
+            if one.subject.kind is not SubjectKind.VOLUME:  # others are complete in the logs of their node
+                continue
             same = alone.same_as(one)
             if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
                 row = finding_row(one, history.versions, "", lambda source: source)

@@ -17,6 +17,7 @@ from kvdiag.fleet.schema import SCHEMA
 from kvdiag.fleet.values import JOINED, Bundle, Job, Limits, Outcome, short_digest
 
 FEWEST = 2  # fewest bundles that can share a volume
+TRIES = 256  # numbers of tries at one content
 Engine = Callable[[Iterable[Job]], Iterator[Outcome]]
 
 
@@ -54,20 +55,30 @@ def judge_version() -> str:
 def run_fleet(
     bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., FleetProgress]
 ) -> FleetProgress:
-    """Analyze new and changed bundles and store the results."""
-    _check_unique(bundles)
+    """Analyze new and changed bundles, and again those that could be read in part only; store the results."""
+    bundles, twice = _unique(bundles)
     target, who = place(dest), judge_version()
-    keys = {bundle.id: bundle.key(who) for bundle in bundles}
     known, failures = by_bundle(done_markers(target)), Failures(target)
+    keys: dict[str, str] = {}
     for bundle in bundles:
-        _forget_old(target, known.get(bundle.id, ()), keys[bundle.id])
-    pending = [b for b in bundles if all(one.key != keys[b.id] for one in known.get(b.id, ()))]
+        content = bundle.key(who)
+        current = [one for one in known.get(bundle.id, ()) if one.key.startswith(content)]
+        _forget_old(target, known.get(bundle.id, ()), current)
+        if not current:
+            keys[bundle.id] = content
+        elif failures.has(bundle):
+            keys[bundle.id] = next_key(content, current[-1].key)
+    pending = [bundle for bundle in bundles if bundle.id in keys]
     progress = begin(total=len(pending), size=sum(b.size for b in pending), skipped=len(bundles) - len(pending))
+    for bundle in twice:
+        progress.add_twice(bundle)
     largest_first = sorted(pending, key=lambda bundle: -bundle.size)
     for outcome in engine(Job(b, keys[b.id], dest, limits) for b in largest_first):
         progress.add(outcome)
         if not outcome.reason:
-            _forget_old(target, known.get(outcome.bundle, ()), outcome.key, only=False)
+            for one in known.get(outcome.bundle, ()):
+                if one.key != outcome.key:
+                    target.remove(one.path)
         failures.forget(outcome)
     return progress
 
@@ -103,19 +114,24 @@ def by_cluster(markers: Iterable[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
     return groups
 
 
-def _forget_old(target: Place, markers: Iterable[DoneMarker], key: str, *, only: bool = True) -> None:
-    """Delete results of earlier content of a bundle; with `only`, only if current results exist."""
-    markers = list(markers)
-    if only and all(one.key != key for one in markers):
-        return
-    for one in markers:
-        if one.key != key:
+def next_key(content: str, last: str) -> str:
+    """Return the key of another try at the same content: rows of the last one are outdated, also in compacted files.
+
+    The key of a content has a fixed length; the number of the try follows, in two hexadecimal digits.
+    """
+    tried = int(last[len(content) :] or "0", 16)
+    return f"{content}{(tried + 1) % TRIES:02x}"
+
+
+def _forget_old(target: Place, markers: Iterable[DoneMarker], current: Sequence[DoneMarker]) -> None:
+    """Delete results of earlier content of a bundle if current results exist, all but the last of these."""
+    for one in markers if current else ():
+        if one != current[-1]:
             target.remove(one.path)
 
 
-def _check_unique(bundles: Sequence[Bundle]) -> None:
-    seen: set[str] = set()
-    for bundle in bundles:
-        if bundle.id in seen:
-            raise UsageError(f"{bundle.place}: given twice")
-        seen.add(bundle.id)
+def _unique(bundles: Sequence[Bundle]) -> tuple[Sequence[Bundle], Sequence[Bundle]]:
+    """Return each bundle once, and those that were given again."""
+    seen: dict[str, Bundle] = {}
+    twice = [bundle for bundle in bundles if seen.setdefault(bundle.id, bundle) is not bundle]
+    return list(seen.values()), twice

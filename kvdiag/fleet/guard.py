@@ -17,8 +17,8 @@ from typing import IO, NamedTuple
 
 from kvdiag.fleet.values import Limits
 
-OUT_OF_MEMORY = 70
-"""The exit code of a child that ran out of memory."""
+OUT_OF_MEMORY, NOTHING_READ = 70, 71
+"""The exit codes of a child that ran out of memory, and of one that could read no line of a log."""
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _TAIL = 4096
 
@@ -123,6 +123,8 @@ def _failed(code: int, stderr: str, limits: Limits) -> ProcessResult:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
         return ProcessResult(b"", f"crashed: {name}", "run kvdiag analyze on it alone, and report what ends it")
     last = stderr.strip().rpartition("\n")[2]
+    if code == NOTHING_READ:
+        return ProcessResult(b"", f"has no readable log: {last[:500]}", "run kvdiag analyze on it alone")
     return ProcessResult(b"", f"ended with {code}: {last[:500]}", "run kvdiag analyze on it alone")
 
 

@@ -68,14 +68,17 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives
 
 _CAUSES = """
   WITH every AS (SELECT *, false AS across FROM findings UNION ALL BY NAME SELECT *, true AS across FROM joined),
-  placed AS (SELECT *, unnest(CASE WHEN across THEN nodes ELSE [node] END) AS of_node FROM every WHERE role = 'cause')
+  placed AS (
+    SELECT *, unnest(CASE WHEN across AND len(list_filter(nodes, lambda one: one <> '')) > 0
+      THEN list_filter(nodes, lambda one: one <> '') ELSE [coalesce(nullif(subject_node, ''), node)] END) AS of_node
+    FROM every WHERE role = 'cause')
   SELECT rule, any_value(title) AS title, arg_max(severity, severity_rank) AS severity,
     count(DISTINCT (cluster, of_node)) AS nodes, count(DISTINCT (cluster, node, bundle, finding)) AS findings,
     arg_min(cluster, begins) AS first_cluster, arg_min(of_node, begins) AS first_node, min(begins) AS begins,
     max(ends) AS ends, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
     list_sort(list(DISTINCT driver || ' ' || driver_version) FILTER (driver_version <> '')) AS driver_versions,
     bool_or(across) AS across_nodes, bool_or(verdict = 'confirmed') AS is_confirmed, arg_min(says, begins) AS says
-  FROM placed GROUP BY rule ORDER BY nodes DESC, max(severity_rank) DESC, rule LIMIT 50"""
+  FROM placed GROUP BY rule ORDER BY max(severity_rank) DESC, nodes DESC, rule LIMIT 50"""
 _ERRORS = """
   SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines
   FROM errors WHERE explained_by = '' AND benign = '' GROUP BY ALL ORDER BY nodes DESC, lines DESC, says LIMIT 10"""
@@ -90,7 +93,8 @@ _COUNTS = """
     (SELECT min(begins) FROM inputs) AS begins, (SELECT max(ends) FROM inputs) AS ends"""
 _STATE = """
   WITH one AS (
-    SELECT cluster, node, 'done' AS is_a, '' AS worst, 0 AS rank FROM inputs GROUP BY ALL
+    SELECT cluster, node, 'done' AS is_a, '' AS worst, 0 AS rank FROM inputs
+    WHERE (cluster, node) NOT IN (SELECT (cluster, node) FROM failed) GROUP BY ALL
     UNION ALL SELECT cluster, node, if(is_partial, 'partial', 'failed'), '', 0 FROM failed GROUP BY ALL
     UNION ALL SELECT cluster, node, 'finding', rule, severity_rank FROM findings
     UNION ALL SELECT cluster, '', 'joined', rule, severity_rank FROM joined)

@@ -12,6 +12,8 @@ from typing import Protocol
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.values import BundleFile
 
+UNREADABLE = "unreadable"  # the version of a folder whose files cannot be listed
+
 
 class Place(Protocol):
     """A folder or an object store. Paths in it use `/`."""
@@ -71,13 +73,24 @@ class Folder:
         root = self._root / below if below else self._root
         if root.is_file():
             yield _file(root, root.name)
-        for parent, folders, names in os.walk(root, onerror=_stop):
+        unreadable: list[OSError] = []
+        for parent, folders, names in os.walk(root, onerror=unreadable.append):
             folders.sort()
             for name in sorted(names):
                 path = Path(parent, name)
                 with contextlib.suppress(FileNotFoundError):  # deleted by log rotation meanwhile
                     if not path.is_symlink() and path.is_file():
                         yield _file(path, path.relative_to(self._root).as_posix())
+        for error in unreadable:
+            yield from self._unreadable(Path(error.filename), error)
+
+    def _unreadable(self, folder: Path, error: OSError) -> Iterator[BundleFile]:
+        """Yield a folder that cannot be read in place of its files. Raise InputError if it is all that was given."""
+        if folder == self._root:
+            if not isinstance(error, FileNotFoundError):
+                raise InputError(str(folder), f"{(error.strerror or str(error)).lower()}; check its permissions")
+        elif not isinstance(error, FileNotFoundError):
+            yield BundleFile(f"{folder.relative_to(self._root).as_posix()}/", 0, UNREADABLE, 0.0)
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file."""
@@ -121,8 +134,3 @@ class Folder:
 def _file(path: Path, name: str) -> BundleFile:
     status = path.stat()
     return BundleFile(name, status.st_size, str(status.st_mtime_ns), status.st_mtime)
-
-
-def _stop(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise InputError(str(error.filename), f"{(error.strerror or str(error)).lower()}; check its permissions")

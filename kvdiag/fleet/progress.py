@@ -6,7 +6,7 @@ import time
 from typing import TextIO
 
 from kvdiag.base.clock import format_duration
-from kvdiag.fleet.values import Outcome
+from kvdiag.fleet.values import Bundle, Outcome
 from kvdiag.model.values import Severity
 from kvdiag.safe.clean import clean
 
@@ -42,6 +42,11 @@ class FleetProgress:
             self._printed_at = now
             self._stream.write(f"\r\x1b[K{self.line()}" if self._is_live else f"kvdiag: {self.line()}\n")
             self._stream.flush()
+
+    def add_twice(self, bundle: Bundle) -> None:
+        """Report a bundle that was given again."""
+        self.failed += 1
+        self._print(f"{bundle.cluster}/{bundle.node}: {bundle.place} was given twice and is read once")
 
     def add_joined(self, outcome: Outcome) -> None:
         """Report the outcome of joining a cluster."""

@@ -21,7 +21,7 @@ from kvdiag.fleet.parquet import packed
 from kvdiag.fleet.places import Place
 from kvdiag.fleet.rows import failed_row, to_json
 from kvdiag.fleet.schema import ROOT, TABLES
-from kvdiag.fleet.values import Outcome
+from kvdiag.fleet.values import Bundle, Outcome
 
 COMPACTED = "compact"
 _MARKER = re.compile(rf"{ROOT}/done/cluster=(?P<cluster>[^/]+)/(?P<bundle>\w+)-(?P<key>[0-9a-f]+)\.json")
@@ -143,6 +143,10 @@ class Failures:
         for file in dest.files(f"{ROOT}/failed"):
             if found := _FILE.fullmatch(file.path):
                 self._paths[found["cluster"], found["bundle"]].append(file.path)
+
+    def has(self, bundle: Bundle) -> bool:
+        """Return whether the last try at a bundle failed, or read it in part."""
+        return (in_path(bundle.cluster), bundle.id) in self._paths
 
     def forget(self, outcome: Outcome) -> None:
         """Delete the earlier failures of a bundle that has a new outcome."""

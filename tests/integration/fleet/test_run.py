@@ -29,6 +29,7 @@ from kvdiag.fleet.bundles import bundles
 from kvdiag.fleet.compact import compact
 from kvdiag.fleet.fleetrun import Engine, join_clusters, run_fleet
 from kvdiag.fleet.local_engine import run_local
+from kvdiag.fleet.overview import state
 from kvdiag.fleet.places import place
 from kvdiag.fleet.progress import FleetProgress
 from kvdiag.fleet.questions import Questions
@@ -159,8 +160,81 @@ def test_each_poison_is_one_row(tmp_path):
     assert len(said) == 4
     assert rows(dest, "SELECT DISTINCT node FROM inputs ORDER BY node") == [("bursts",), ("fine",)]
     tally = ran(source, dest)
-    assert (tally.done, tally.skipped) == (3, 2)
-    assert rows(dest, "SELECT node, is_partial FROM failed") == [("bursts", True)]
+    assert (tally.done, tally.partial, tally.skipped) == (4, 0, 1)
+    assert rows(dest, "SELECT node, is_partial FROM failed") == []  # without the poison it is read whole
+
+
+def test_what_was_read_in_part_is_tried_again(tmp_path):
+    """Until all of it can be read, although neither size nor time of a file changed; its rows are there once."""
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    write_node(source, "whole", [("00:00", ADDED)])
+    log = write_node(source, "torn", [("00:00", ADDED)]) / "containerd.log.gz"
+    whole = gzip.compress(b'time="2026-03-12T08:00:00.000000000Z" level=error msg="odd failure"\n' * 50, mtime=0)
+    log.write_bytes(whole[:-12] + bytes(12))
+    os.utime(log, (1_700_000_000, 1_700_000_000))
+    for done, skipped in ((2, 0), (1, 1), (1, 1)):
+        tally = ran(source, dest)
+        assert (tally.done, tally.partial, tally.failed, tally.skipped) == (done, 1, 0, skipped)
+        assert rows(dest, "SELECT node, is_partial FROM failed") == [("torn", True)]
+        inputs = rows(dest, "SELECT node, count(*) FROM inputs GROUP BY ALL ORDER BY ALL")
+        assert inputs == [("torn", 2), ("whole", 1)]
+        compact(place(str(dest)))
+    log.write_bytes(whole)
+    os.utime(log, (1_700_000_000, 1_700_000_000))
+    tally = ran(source, dest)
+    assert (tally.done, tally.partial, tally.skipped) == (1, 0, 1)
+    assert rows(dest, "SELECT * FROM failed") == []
+    assert rows(dest, "SELECT node, count(*) FROM inputs GROUP BY ALL ORDER BY ALL") == inputs
+    assert ran(source, dest).skipped == 2
+
+
+def test_nothing_readable_is_a_failure(tmp_path):
+    """A node of which no line could be read has failed, not been done; all states add up to the number of nodes."""
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    write_node(source, "fine", [("00:00", ADDED)])
+    for name, data in (("zeros", gzip.compress(bytes(1000))), ("noise", os.urandom(1000)), ("empty", b"")):
+        folder = source / f"cluster=eu-1/node={name}"
+        folder.mkdir(parents=True)
+        (folder / "kubelet.log.gz").write_bytes(data)
+    tally = ran(source, dest)
+    assert (tally.done, tally.failed, tally.partial) == (1, 3, 0)
+    assert rows(dest, "SELECT node, is_partial FROM failed ORDER BY node") == [
+        ("empty", False), ("noise", False), ("zeros", False)
+    ]  # fmt: skip
+    answer = state(str(dest))
+    assert [dict(zip(answer.columns, row, strict=True)) for row in answer.rows] == [
+        {"cluster": "eu-1", "done": 1, "failed": 3, "in_part": 0, "findings": 0, "joined": 0, "worst": ""}
+    ]
+
+
+def test_a_row_of_a_manifest_costs_one_node(tmp_path):
+    """A path that is gone is a failed node, one that is given twice is read once; the others are judged."""
+    folder = write_node(tmp_path / "logs", "fine", [("00:00", ADDED)])
+    listing = tmp_path / "nodes.csv"
+    listing.write_text(f"path,node,cluster\n{folder},fine,eu-1\n{tmp_path}/gone,lost,eu-1\n{folder},fine,eu-1\n")
+    done = _started(["fleet", "run", "--manifest", listing, "--out", tmp_path / "out"])
+    assert done.returncode == 3
+    assert "given twice" in done.stderr
+    assert "1 of 2 nodes done" in done.stderr
+    assert rows(tmp_path / "out", "SELECT node FROM failed") == [("lost",)]
+    assert rows(tmp_path / "out", "SELECT DISTINCT node FROM inputs") == [("fine",)]
+
+
+def test_folders_above_and_beside_the_layout(tmp_path):
+    """The layout is found below other folders, and what belongs to no node is counted; without any node it is usage."""
+    source = tmp_path / "logs"
+    for day in ("2026-03-11", "2026-03-12"):
+        write_node(source / day, "node-a", [("00:00", ADDED)])
+    (source / "stray.log").write_text("lost\n")
+    notes: list[str] = []
+    found = list(bundles([str(source)], "", notes.append))
+    assert [(one.cluster, one.node, Path(one.place).parts[-3]) for one in found] == [
+        ("eu-1", "node-a", "2026-03-11"), ("eu-1", "node-a", "2026-03-12")
+    ]  # fmt: skip
+    assert notes == [f"{source}: 1 files match no layout and are not read, such as stray.log"]
+    done = _started(["fleet", "run", tmp_path / "nothing", "--out", tmp_path / "out"])
+    assert done.returncode == 2
+    assert "there is nothing" in done.stderr
 
 
 def _started(words, **environment):
