@@ -25,6 +25,7 @@ _LEGACY = lazy_regex(
 )
 _LEGACY_UID = lazy_regex(rb"\([0-9a-f]{8}-")  # found in a twentieth of the time that the name before it takes
 
+_BACKSLASH = ord("\\")
 _QUOTE = lazy_regex(rb'(\\*)"')
 _ESCAPED_QUOTE = lazy_regex(rb'\\+"')
 _ESCAPED_SIGN = lazy_regex(rb"\\+u00(26|3[ce])")
@@ -46,7 +47,8 @@ def trim_to_string(found: Match, text: bytes) -> Match:
         return found
     begins = len(text) - len(first)
     depth = quotes_around(text, begins)
-    end = next((q.start() for q in _QUOTE.finditer(text, begins) if len(q[1]) <= depth), len(text))
+    quotes = _QUOTE.finditer(text, begins) if text.find(b'"', begins) >= 0 else ()  # the regex takes 10 µs
+    end = next((quote.start() for quote in quotes if len(quote[1]) <= depth), len(text))
     words = text[begins:end].partition(_SOURCE_OF_EVENT)[0] + (newline + below if end == len(text) else b"")
     if depth >= 0:
         words = _ESCAPED_QUOTE.sub(b'"', _STACK.split(words, 1)[0])
@@ -59,14 +61,19 @@ def trim_to_string(found: Match, text: bytes) -> Match:
 def quotes_around(text: bytes, end: int) -> int:
     """How many backslashes the quote has that opened the innermost string at a place; -1 outside of all."""
     opened: list[int] = []
-    for quote in _QUOTE.finditer(text, 0, end):
-        escapes = len(quote[1])
+    at = text.find(b'"', 0, end)
+    while at >= 0:
+        before = at
+        while before and text[before - 1] == _BACKSLASH:
+            before -= 1
+        escapes = at - before
         while opened and opened[-1] > escapes:
             opened.pop()
         if opened and opened[-1] == escapes:
             opened.pop()
         else:
             opened.append(escapes)
+        at = text.find(b'"', at + 1, end)
     return opened[-1] if opened else -1
 
 

@@ -24,7 +24,7 @@ OF_PROBES = "robe failed..."  # the beginning of wordings that match a probe's o
 ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # each of one subject
 MOST_MEANINGS = 20_000
 
-_Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int]
+_Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int, Callable[[bytes, int], Values | None] | None]
 
 
 class Matcher:
@@ -47,11 +47,11 @@ class Matcher:
         for number in self._vocabulary.by_literal[literal]:
             if is_pods and not self._vocabulary.wordings[number].message.startswith(OF_PROBES):
                 continue
-            quick, shift = self._quick[number] or self._prepare(number)
+            quick, shift, otherwise = self._quick[number] or self._prepare(number)
             found = quick(text, at + shift) if quick and at + shift >= 0 else None
             if found is not None:
                 return number, found.groups()
-            groups = self._vocabulary.matcher(number).match(text, at)
+            groups = otherwise(text, at) if otherwise else None
             if groups is not None:
                 return number, groups
         return None
@@ -84,7 +84,8 @@ class Matcher:
 
     def _prepare(self, number: int) -> _Quick:
         """Return the regex of a wording, compiled at its first use: each takes half a millisecond."""
-        quick = self._quick[number] = self._vocabulary.matcher(number).quick or (None, 0)
+        matcher = self._vocabulary.matcher(number)
+        quick = self._quick[number] = (*(matcher.quick or (None, 0)), matcher.otherwise)
         return quick
 
 

@@ -75,6 +75,11 @@ class Matcher(NamedTuple):
         """The regex to try first and the distance from the anchor to where it begins; None where it must search."""
         return None if self.searches else (self.full.match, self.shift)
 
+    @property
+    def otherwise(self) -> Callable[[bytes, int], tuple[bytes | None, ...] | None] | None:
+        """What to try with the anchor's position where `quick` found nothing; None where nothing is left."""
+        return self.match if self.searches else self._match_slowly if self.keys else None
+
     def match(self, line: bytes, at: int) -> tuple[bytes | None, ...] | None:
         """Give the values found when the anchor stands at `at` in `line`; None when the line says something else.
 
