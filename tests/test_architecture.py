@@ -122,7 +122,7 @@ WIDE = {
     "events": 12,
     "history": 22,
     "rules": 20,
-    "report": 17,
+    "report": 16,
     "analysis": 16,
     "fleet": 11,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kvdiag.base.clock import DAY, to_datetime
+from kvdiag.base.clock import DAY, rfc3339
 from kvdiag.base.errors import InputError, UsageError, WindowError
 from kvdiag.base.suggestions import nearest
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
@@ -35,17 +35,17 @@ def window_problems(readings: Sequence[Reading], history: History, options: Opti
     if (since is None and until is None) or not spans:
         return
     name = " ".join(
-        f"{option} {_rfc3339(at)}" for option, at in (("--since", since), ("--until", until)) if at is not None
+        f"{option} {_second(at)}" for option, at in (("--since", since), ("--until", until)) if at is not None
     )
-    reach = f"these logs run from {_rfc3339(min(spans)[0])} to {_rfc3339(max(ends for _, ends in spans))}"
+    reach = f"these logs run from {_second(min(spans)[0])} to {_second(max(ends for _, ends in spans))}"
     if not any((since is None or ends >= since) and (until is None or begins <= until) for begins, ends in spans):
         yield WindowError(name, f"nothing was logged in that time; {reach}")
     elif all(event.kind in SNAPSHOT_KINDS for event in history.events):
         yield SkippedError(name, f"no recognized event in that time; {reach}")
 
 
-def _rfc3339(stamp: int) -> str:
-    return to_datetime(stamp).isoformat(timespec="seconds").replace("+00:00", "Z")
+def _second(stamp: int) -> str:
+    return rfc3339(stamp, "seconds")
 
 
 def severity_of(word: str, option: str) -> Severity:

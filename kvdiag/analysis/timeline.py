@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kvdiag.analysis.case import Case, Note, read_with_notes
+from kvdiag.base.clock import format_clock
 from kvdiag.base.errors import UsageError
 from kvdiag.history.correlate.entities import look_up, subject_names
 from kvdiag.history.views.timeline import build_timeline
@@ -12,7 +13,6 @@ from kvdiag.model.lifecycle import TimelineView
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import Timeline
 from kvdiag.model.values import SubjectKind
-from kvdiag.report.timeline.row_texts import format_clock
 from kvdiag.rules.findings import find
 from kvdiag.rules.rank import rank
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
 from kvdiag.base.regex import lazy_regex
 
@@ -148,6 +148,21 @@ def years_at(rollovers: YearRollovers, line: int, stamp: int | None = None) -> i
 def to_datetime(stamp: int) -> datetime:
     """Return microseconds since 1970 as an aware UTC datetime; a value out of range becomes the nearest one."""
     return _EPOCH + timedelta(microseconds=min(max(stamp, 0), _LAST_STAMP))
+
+
+@overload
+def rfc3339(moment: int | datetime, timespec: str = ...) -> str: ...
+@overload
+def rfc3339(moment: None, timespec: str = ...) -> None: ...
+def rfc3339(moment: int | datetime | None, timespec: str = "microseconds") -> str | None:
+    """Return a time in UTC, which may be in microseconds, as `2026-11-20T20:39:21.779765Z`; None stays None."""
+    when = to_datetime(moment) if isinstance(moment, int) else moment
+    return None if when is None else when.isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def format_clock(stamp: int) -> str:
+    """Return the time of day in UTC as `20:39:21.779`."""
+    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
 def from_datetime(moment: datetime) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from kvdiag.base.clock import PRINTED, format_duration, is_age, is_since_boot, is_yearless, to_datetime
+from kvdiag.base.clock import PRINTED, format_duration, is_age, is_since_boot, is_yearless, rfc3339, to_datetime
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.raw_events import EventMatch
 from kvdiag.events.recognise import UNKNOWN_AUTHOR, Recogniser
@@ -121,4 +121,4 @@ def _time(stamp: int | None) -> str:
     moment = to_datetime(stamp)
     if is_yearless(stamp):
         return moment.strftime("%m-%d %H:%M:%S.%f") + " (no year and no zone in the line)"
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return rfc3339(moment)

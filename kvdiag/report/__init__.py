@@ -21,7 +21,6 @@ PUBLIC = (
     "plain_text",
     "report_text",
     "timeline",
-    "timeline.row_texts",
     "yamltext",
 )
 """The modules that other packages may import."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from kvdiag import __version__
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import rfc3339, to_datetime
 from kvdiag.model.report import Finding, Report
 from kvdiag.report import RenderOptions
 from kvdiag.report.compact import line
@@ -39,7 +39,7 @@ def write_json(finding: Finding, at: int, stream: TextIO, options: RenderOptions
     """Print `{"change": "found"|"over", "time": …, "finding": {…}}`; the finding has the format of the JSON report."""
     from kvdiag.report.json_report import finding as plain
 
-    when = to_datetime(at).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    when = rfc3339(at)
     document = {
         "change": "over" if is_over else "found",
         "time": when,

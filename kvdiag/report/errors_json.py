@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from kvdiag.base.clock import rfc3339
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.report import RenderOptions
 from kvdiag.report.jsontext import write_json
-from kvdiag.report.phrases import rfc3339
 
 SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")

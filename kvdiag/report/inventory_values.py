@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import rfc3339
 from kvdiag.history.views.phases import awaits
 from kvdiag.model.lifecycle import Phase
 from kvdiag.model.views import Inventory, InventoryRow
@@ -34,8 +34,8 @@ def document(inventory: Inventory) -> dict[str, Any]:
     """Return what `-o json` prints."""
     values: dict[str, Any] = {
         "schema": f"kvdiag.{inventory.kind}s/1",
-        "begins": _time(inventory.begins),
-        "ends": _time(inventory.ends),
+        "begins": rfc3339(inventory.begins),
+        "ends": rfc3339(inventory.ends),
         "items": map(plain_row, inventory.rows),
     }
     if inventory.slow:
@@ -58,7 +58,7 @@ def plain_row(row: InventoryRow) -> dict[str, Any]:
         life.machine,
         life.state,
         row.certain,
-        _time(life.since),
+        rfc3339(life.since),
         row.stuck,
         life.waits_for,
         row.retries,
@@ -73,10 +73,11 @@ def plain_row(row: InventoryRow) -> dict[str, Any]:
 
 
 def _phase(phase: Phase) -> dict[str, Any]:
-    ends = None if phase.ends is None else _time(phase.ends)
     seconds = None if phase.ends is None else (phase.ends - phase.begins) / 1_000_000
-    return {"name": phase.name, "begins": _time(phase.begins), "ends": ends, "seconds": seconds, "by": phase.by}
-
-
-def _time(stamp: int) -> str:
-    return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return {
+        "name": phase.name,
+        "begins": rfc3339(phase.begins),
+        "ends": rfc3339(phase.ends),
+        "seconds": seconds,
+        "by": phase.by,
+    }

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from kvdiag.base.clock import rfc3339
 from kvdiag.base.versions import format_range, read_range
 from kvdiag.model.report import BugMatch, Evidence, Finding, Need, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.report.errors_json import plain_errors
 from kvdiag.report.incidents import failures
-from kvdiag.report.phrases import format_doubt, rfc3339, safe_fix
+from kvdiag.report.phrases import format_doubt, safe_fix
 
 SCHEMA = "kvdiag.report/1"
 Plain = dict[str, Any]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, TextIO, TypeVar
 
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import rfc3339
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.record import LogRecord
 from kvdiag.safe.clean import json_safe
@@ -85,7 +85,7 @@ def record_line(record: LogRecord) -> dict[str, Any]:
     return {
         "source": record.origin.source,
         "line": record.origin.line,
-        "time": None if record.time is None else record.time.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "time": rfc3339(record.time),
         "component": record.component,
         "level": str(record.level),
         "caller": record.caller,
@@ -100,7 +100,7 @@ def event_line(event: Event) -> dict[str, Any]:
     """Return an event as a JSON object; `count` and `ends` only if repeats were folded."""
     fields: dict[str, Any] = {
         "kind": event.kind,
-        "time": _time(event.time),
+        "time": rfc3339(event.time),
         "component": event.component,
         "node": "" if event.node.startswith(NAMELESS) else event.node,
         "refs": [{"kind": ref.kind, "value": ref.value} for ref in event.refs],
@@ -108,8 +108,4 @@ def event_line(event: Event) -> dict[str, Any]:
         "source": event.origin.source,
         "line": event.origin.line,
     }
-    return fields | ({"count": event.count, "ends": _time(event.ends)} if event.count > 1 else {})
-
-
-def _time(stamp: int) -> str:
-    return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return fields | ({"count": event.count, "ends": rfc3339(event.ends)} if event.count > 1 else {})

@@ -24,11 +24,6 @@ from kvdiag.report.incidents import failures, notes
 from kvdiag.safe.clean import clean
 
 
-def rfc3339(stamp: int | None) -> str | None:
-    """Return microseconds UTC as `2026-11-20T20:39:21.779765Z`; None stays None."""
-    return None if stamp is None else to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
 def in_checkout(source: str) -> str:
     """Return the path relative to the current folder if the log lies below it; else the path that the user gave."""
     path = Path(source)
@@ -155,11 +150,6 @@ def format_span(begins: int, ends: int) -> str:
     """Return a time span; the date is printed once if both times share it."""
     first, last = format_time(begins), format_time(ends)
     return f"{first} to {last.partition(' ')[2] if first[:10] == last[:10] else last} UTC"
-
-
-def clock(stamp: int) -> str:
-    """`20:39:21.779`."""
-    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
 def versions_seen(versions: Sequence[SeenVersion]) -> Iterator[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
+from kvdiag.base.clock import format_clock
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import draw_errors
 from kvdiag.report.line_text import LineText
 from kvdiag.report.overview import MOST_ROWS, draw_overview
-from kvdiag.report.phrases import clock, explain_command
+from kvdiag.report.phrases import explain_command
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.screen import BADGES, Piece, Screen, cut
 from kvdiag.report.short import is_named, named, short_ids
@@ -122,7 +123,7 @@ def _line(
 ) -> None:
     """A line of a log: its place in one piece, to click or copy, when it was written, what it says."""
     many = f", one of {line.count}" if line.count > 1 else ""
-    rest = f"{clock(line.time)}{many}"
+    rest = f"{format_clock(line.time)}{many}"
     place = Piece(line.place.removeprefix(f"{report.folder}/") if report.folder else line.place, "place", line.link)
     if len(place.text) + len(rest) + indent + 2 <= screen.width:
         screen.line(Piece(" " * indent), place, Piece(f"  {rest}"))

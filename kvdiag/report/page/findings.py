@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
+from kvdiag.base.clock import format_clock
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Lanes, Mark
 from kvdiag.model.report import Finding
@@ -14,15 +15,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.incidents import Incident, incident_label, incidents, merged_finding, victims
 from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
-from kvdiag.report.phrases import (
-    clock,
-    format_doubt,
-    format_time,
-    safe_fix,
-    span_sentence,
-    subject_lines,
-    symptoms_by_cause,
-)
+from kvdiag.report.phrases import format_doubt, format_time, safe_fix, span_sentence, subject_lines, symptoms_by_cause
 from kvdiag.report.timeline.row_texts import event_label
 from kvdiag.safe.clean import SafeText, clean, shortened
 
@@ -131,7 +124,7 @@ class FindingRenderer:
         return Line(
             place=self._sources.place(event.origin),
             date=format_time(event.time)[:10],
-            clock=clock(event.time),
+            clock=format_clock(event.time),
             step=step + (f" ×{many}" if many > 1 else ""),
             text=shortened(self._clean(event.text), longest),
             at=self._sources.at(event.origin),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from kvdiag import __version__
+from kvdiag.base.clock import format_clock
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.views.lanes import bars_between
 from kvdiag.model.event import Event
@@ -21,15 +22,7 @@ from kvdiag.report.page.findings import LONGEST, FindingRenderer
 from kvdiag.report.page.model import Line, Page, Strip, SubjectTimeline, SubjectTimelineRow
 from kvdiag.report.page.render import write_page
 from kvdiag.report.phrases import format_time
-from kvdiag.report.timeline.row_texts import (
-    event_message,
-    format_clock,
-    gap_text,
-    phase_text,
-    row_text,
-    skew_text,
-    step_name,
-)
+from kvdiag.report.timeline.row_texts import event_message, gap_text, phase_text, row_text, skew_text, step_name
 from kvdiag.safe.clean import clean, shortened
 
 ROOM = 1_500_000  # characters of all rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import rfc3339
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import Entity
@@ -26,11 +26,16 @@ def plain(view: TimelineView) -> dict[str, Any]:
         "subject": {"kind": str(life.subject.kind), "name": life.subject.name, "ids": dict(life.subject.ids)},
         "machine": life.machine,
         "state": life.state,
-        "since": time(life.since),
+        "since": rfc3339(life.since),
         "waits_for": life.waits_for,
         "rows": (_row(row, life.subject) for row in view.rows),
         "phases": [
-            {"name": p.name, "begins": time(p.begins), "ends": None if p.ends is None else time(p.ends), "by": p.by}
+            {
+                "name": p.name,
+                "begins": rfc3339(p.begins),
+                "ends": rfc3339(p.ends),
+                "by": p.by,
+            }
             for p in view.phases
         ],
         "clocks": [{"node": s.node, "least": _seconds(s.low), "most": _seconds(s.high)} for s in view.skews],
@@ -52,7 +57,7 @@ def _seconds(micros: int | None) -> float | None:
 def _row(row: TimelineRow, subject: Entity) -> dict[str, Any]:
     event = row.transition.event
     return {
-        "time": time(event.time),
+        "time": rfc3339(event.time),
         "gap": round(row.gap / 1_000_000, 6),
         "component": event.component,
         "kind": event.kind,
@@ -64,13 +69,8 @@ def _row(row: TimelineRow, subject: Entity) -> dict[str, Any]:
         "marks": list(row.marks),
         "foreign": row.foreign,
         "repeats": row.repeats,
-        "until": time(row.until),
+        "until": rfc3339(row.until),
         "source": event.origin.source,
         "line": event.origin.line,
         "text": event.text,
     }
-
-
-def time(stamp: int) -> str:
-    """Return a time as RFC 3339 with microseconds."""
-    return to_datetime(stamp).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from kvdiag.base.clock import SECOND, format_duration, to_datetime
+from kvdiag.base.clock import SECOND, format_clock, format_duration
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.lifecycles.load import lifecycles
@@ -68,11 +68,6 @@ def phase_text(phase: Phase) -> str:
     if phase.ends is None:
         return f"{phase.name} not finished since {format_clock(phase.begins)}"
     return f"{phase.name} {format_duration(phase.ends - phase.begins)}"
-
-
-def format_clock(stamp: int) -> str:
-    """Return a time of day as `20:39:21.779`."""
-    return to_datetime(stamp).strftime("%H:%M:%S.%f")[:-3]
 
 
 def skew_text(skew: Skew) -> str:

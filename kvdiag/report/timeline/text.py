@@ -6,10 +6,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import format_clock, to_datetime
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import linked, styled
-from kvdiag.report.timeline.row_texts import format_clock
 from kvdiag.report.timeline.timeline_text import RowText, TimelineText
 from kvdiag.safe.clean import shortened
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kvdiag.base.clock import format_clock
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.timeline import Entity
 from kvdiag.report.ansi import file_uri
@@ -16,7 +17,6 @@ from kvdiag.report.phrases import cause_phrase, explain_command
 from kvdiag.report.timeline.row_texts import (
     common_folder,
     event_message,
-    format_clock,
     gap_text,
     phase_text,
     row_text,
