@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 ANY = "any"  # the form of a sentence or check for an object of another kind, or none
 MAKE, REMOVE, QUERY = "make", "remove", "query"
-TABLES = ("primitives", "operations", "owners", "programs", "packages")
 GUARDS = ("cleanup", "nothing", "guesses", "optional")
 
 
