@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import NoRedact, OutputFile
+from kvdiag.cli.arguments import NoRedact, OutputFile, parse_time
 from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import outlet, print_note
 from kvdiag.fleet.bundles import LAYOUT
@@ -75,15 +76,18 @@ def report(
     dest: Dest,
     output: Annotated[str, typer.Option("-o", "--output", help="text, json, markdown or html.")] = "text",
     output_file: OutputFile = None,
+    cluster: Annotated[str, typer.Option(metavar="NAME", help="Only this cluster.")] = "",
+    since: Annotated[str, typer.Option(metavar="TIME", help="Only what was seen after this time.")] = "",
     no_redact: NoRedact = False,
 ) -> None:
-    """Show the root causes by number of nodes, their first node and their versions."""
+    """Show the root causes, the worst first: their nodes, versions and first step; sick nodes without one."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet.overview import overview
     from kvdiag.fleet.page import OUTPUTS, write_overview
 
     _choose("-o", output, OUTPUTS)
-    result = overview(absolute(dest))
+    begin = parse_time("--since", since, None)
+    result = overview(absolute(dest), cluster=cluster, since=None if begin is None else to_datetime(begin))
     with outlet(output_file) as stream:
         write_overview(result, stream, output, redact=not no_redact)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from math import comb
 from typing import Any, NamedTuple, TextIO
 
 from kvdiag.fleet.places import place
@@ -14,6 +17,8 @@ from kvdiag.safe.clean import clean, shortened
 
 OUTPUTS = ("table", "csv", "json")
 WIDEST = 60  # columns of one cell of a table
+LARGEST_P = 0.01  # of a version that is named: one of a hundred is named by chance
+MOST_VERSIONS = 3  # of one cause
 _FORMULAS = frozenset("=+-@＝＋－＠")
 
 
@@ -66,25 +71,60 @@ def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-_CAUSES = """
+MOST_CAUSES, MOST_ERRORS, MOST_FAILED, MOST_UNEXPLAINED = (
+    50,
+    10,
+    50,
+    50,
+)  # rows; the report says how many more there are
+# Findings from both tables with the nodes that they hit: a controller's finding hits the node that it is about.
+_PLACED = """
   WITH every AS (SELECT *, false AS across FROM findings UNION ALL BY NAME SELECT *, true AS across FROM joined),
   placed AS (
     SELECT *, unnest(CASE WHEN across AND len(list_filter(nodes, lambda one: one <> '')) > 0
       THEN list_filter(nodes, lambda one: one <> '') ELSE [coalesce(nullif(subject_node, ''), node)] END) AS of_node
-    FROM every WHERE role = 'cause')
+    FROM every WHERE role = 'cause' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ))"""
+_CAUSES = f"""{_PLACED}
   SELECT rule, any_value(title) AS title, arg_max(severity, severity_rank) AS severity,
-    count(DISTINCT (cluster, of_node)) AS nodes, count(DISTINCT (cluster, node, bundle, finding)) AS findings,
+    count(DISTINCT (cluster, of_node)) AS nodes,
+    count(DISTINCT (cluster, of_node)) FILTER (healed IS NULL) AS open_nodes,
+    list_sort(list(DISTINCT cluster || '/' || of_node)) AS all_nodes,
+    count(DISTINCT (cluster, node, bundle, finding)) AS findings,
     arg_min(cluster, begins) AS first_cluster, arg_min(of_node, begins) AS first_node, min(begins) AS begins,
     max(ends) AS ends, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
     list_sort(list(DISTINCT driver || ' ' || driver_version) FILTER (driver_version <> '')) AS driver_versions,
-    bool_or(across) AS across_nodes, bool_or(verdict = 'confirmed') AS is_confirmed, arg_min(says, begins) AS says
-  FROM placed GROUP BY rule ORDER BY max(severity_rank) DESC, nodes DESC, rule LIMIT 50"""
-_ERRORS = """
-  SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines
-  FROM errors WHERE explained_by = '' AND benign = '' GROUP BY ALL ORDER BY nodes DESC, lines DESC, says LIMIT 10"""
-_FAILED = """
-  SELECT cluster, node, reason, next_step, is_partial FROM failed ORDER BY is_partial, cluster, node, reason
-  LIMIT 50"""
+    count(DISTINCT finding) FILTER (across) AS across_nodes, bool_or(verdict = 'confirmed') AS is_confirmed,
+    arg_min(says, begins) AS says, arg_min(json, begins) AS json, count(*) OVER ()::BIGINT AS all_rows
+  FROM placed GROUP BY rule
+  ORDER BY coalesce(max(severity_rank) FILTER (healed IS NULL), -1) DESC, max(severity_rank) DESC, nodes DESC, rule
+  LIMIT {MOST_CAUSES}"""  # noqa: S608 (constants of our own)
+# By rule and version of a component: hit nodes with it, nodes with it, hit nodes and nodes with another version.
+_VERSIONS = f"""{_PLACED},
+  hit AS (SELECT DISTINCT rule, cluster, of_node AS node FROM placed),
+  has AS (SELECT DISTINCT cluster, coalesce(nullif(log_node, ''), node) AS node, component, version
+    FROM versions WHERE version <> ''),
+  pairs AS (SELECT DISTINCT rule, component, version FROM hit JOIN has USING (cluster, node))
+  SELECT rule, component, version,
+    (SELECT count(*) FROM has JOIN hit USING (cluster, node)
+      WHERE hit.rule = pairs.rule AND has.component = pairs.component AND has.version = pairs.version) AS hit_with,
+    (SELECT count(*) FROM has WHERE has.component = pairs.component AND has.version = pairs.version) AS nodes_with,
+    (SELECT count(*) FROM has JOIN hit USING (cluster, node)
+      WHERE hit.rule = pairs.rule AND has.component = pairs.component AND has.version <> pairs.version) AS hit_without,
+    (SELECT count(*) FROM has WHERE has.component = pairs.component AND has.version <> pairs.version) AS nodes_without
+  FROM pairs ORDER BY ALL"""  # noqa: S608 (constants of our own)
+_ERRORS = f"""
+  SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines,
+    count(*) OVER ()::BIGINT AS all_rows
+  FROM errors WHERE explained_by = '' AND benign = '' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ)
+  GROUP BY component, says ORDER BY nodes DESC, lines DESC, says LIMIT {MOST_ERRORS}"""  # noqa: S608 (constants of our own)
+_UNEXPLAINED = f"""{_PLACED}
+  SELECT cluster, node, sum(count)::BIGINT AS lines, arg_max(says, count) AS says, count(*) OVER ()::BIGINT AS all_rows
+  FROM errors WHERE explained_by = '' AND benign = '' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ)
+    AND (cluster, node) NOT IN (SELECT (cluster, of_node) FROM placed)
+  GROUP BY cluster, node ORDER BY lines DESC, cluster, node LIMIT {MOST_UNEXPLAINED}"""  # noqa: S608 (constants of our own)
+_FAILED = f"""
+  SELECT cluster, node, reason, next_step, is_partial, count(*) OVER ()::BIGINT AS all_rows FROM failed
+  ORDER BY is_partial, cluster, node, reason LIMIT {MOST_FAILED}"""  # noqa: S608 (constants of our own)
 _COUNTS = """
   SELECT (SELECT count(DISTINCT (cluster, node)) FROM inputs) AS nodes,
     (SELECT count(DISTINCT cluster) FROM inputs) AS clusters,
@@ -107,19 +147,50 @@ Row = dict[str, Any]
 
 
 class Overview(NamedTuple):
-    """The content of the fleet report; rows are in printed order."""
+    """The content of the fleet report; rows are in printed order, and `all_rows` counts those that there are.
+
+    `unexplained` are nodes with errors that nothing explains and without a root cause.
+    """
 
     counts: Row
     causes: Sequence[Row]
     errors: Sequence[Row]
     failed: Sequence[Row]
+    unexplained: Sequence[Row] = ()
 
 
-def overview(dest: str) -> Overview:
-    """Query the stored results."""
-    questions = Questions(place(dest), tables=("findings", "joined", "inputs", "errors", "failed"))
-    counts, causes, errors, failed = (_rows(questions, sql) for sql in (_COUNTS, _CAUSES, _ERRORS, _FAILED))
-    return Overview(counts[0], causes, errors, failed)
+def overview(dest: str, *, cluster: str = "", since: datetime | None = None) -> Overview:
+    """Query the stored results, of one cluster or from a time on if these are given."""
+    tables = ("findings", "joined", "inputs", "errors", "failed", "versions")
+    questions = Questions(place(dest), cluster, tables=tables)
+    counts, failed = (_rows(questions, sql) for sql in (_COUNTS, _FAILED))
+    causes, errors, unexplained = (_rows(questions, sql, since) for sql in (_CAUSES, _ERRORS, _UNEXPLAINED))
+    versions = suspicious_versions(_rows(questions, _VERSIONS, since))
+    causes = [_with_step(row) | {"suspicious_versions": versions.get(row["rule"], [])} for row in causes]
+    return Overview(counts[0], causes, errors, failed, unexplained)
+
+
+def _with_step(row: Row) -> Row:
+    """Return a row with the first step of its first finding in place of the finding as JSON."""
+    steps = json.loads(row["json"] or "{}").get("fix") or [{}]
+    return {name: value for name, value in row.items() if name != "json"} | {"first_step": steps[0]}
+
+
+def suspicious_versions(rows: Sequence[Row]) -> Mapping[str, list[Row]]:
+    """Return by rule the versions whose nodes are hit more often than by chance, with Fisher's exact p (one-sided)."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        p = fisher_p(row["hit_with"], row["nodes_with"], row["hit_without"], row["nodes_without"])
+        if row["nodes_without"] and p <= LARGEST_P:
+            found[row["rule"]].append(row | {"p": p})
+    return {rule: sorted(versions, key=lambda one: one["p"])[:MOST_VERSIONS] for rule, versions in found.items()}
+
+
+def fisher_p(hit: int, size: int, other_hit: int, other_size: int) -> float:
+    """Return the probability of at least `hit` hits among `size` nodes, if all hits were spread by chance."""
+    hits, total = hit + other_hit, size + other_size
+    ways = sum(comb(size, one) * comb(other_size, hits - one) for one in range(hit, min(size, hits) + 1))
+    return ways / comb(total, hits)
 
 
 def state(dest: str) -> Answer:
@@ -127,6 +198,6 @@ def state(dest: str) -> Answer:
     return Questions(place(dest), tables=("findings", "joined", "inputs", "failed")).ask(_STATE)
 
 
-def _rows(questions: Questions, sql: str) -> list[Row]:
-    answer = questions.ask(sql)
+def _rows(questions: Questions, sql: str, *values: object) -> list[Row]:
+    answer = questions.ask(sql, values)
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

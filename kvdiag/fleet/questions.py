@@ -49,6 +49,9 @@ class Questions:
             self._db.execute("INSERT INTO dead SELECT unnest($1::VARCHAR[])", [sorted(found.dead)])
         for table in tables:
             self._view(table, [f"{dest.address.rstrip('/')}/{path}" for path in found.files[table]], bool(found.dead))
+        folder = _literal(f"{dest.address.rstrip('/')}/")
+        self._db.execute(f"SET allowed_directories = [{folder}]; SET enable_external_access = false")
+        self._db.execute("SET lock_configuration = true")  # a question cannot undo it
 
     def _view(self, table: str, files: Sequence[str], some_dead: bool) -> None:  # noqa: FBT001 (of one caller)
         if files:

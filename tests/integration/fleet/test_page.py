@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from html.parser import HTMLParser
+from math import comb
 
 import pytest
 
 pytest.importorskip("duckdb")
 
-from kvdiag.fleet.overview import Overview
+from kvdiag.fleet.overview import Overview, fisher_p, suspicious_versions
 from kvdiag.fleet.page import write_overview
 
 BAD = "<script>alert(1)</script>\x1b[2J"
@@ -26,11 +27,32 @@ CAUSE = {
     "ends": None,
     "kubelet_versions": ["1.31.2"],
     "driver_versions": [],
-    "across_nodes": False,
+    "across_nodes": 0,
     "says": f"password=Tr0ub4dor{BAD}",
+    "all_nodes": [BAD, "eu/worker-1"],
+    "open_nodes": 1,
+    "all_rows": 3,
+    "suspicious_versions": [
+        {
+            "component": BAD,
+            "version": BAD,
+            "hit_with": 2,
+            "nodes_with": 2,
+            "hit_without": 0,
+            "nodes_without": 9,
+            "p": 0.001,
+        }
+    ],
+    "first_step": {"text": BAD, "run": BAD},
 }
-ERROR = {"component": "kubelet", "says": BAD, "nodes": 2, "lines": 7}
-FAILED = {"cluster": "eu", "node": BAD, "reason": "took more than 2 GB", "next_step": "raise --limit-memory"}
+ERROR = {"component": "kubelet", "says": BAD, "nodes": 2, "lines": 7, "all_rows": 1}
+FAILED = {
+    "cluster": "eu",
+    "node": BAD,
+    "reason": "took more than 2 GB",
+    "next_step": "raise --limit-memory",
+    "all_rows": 1,
+}
 
 
 class Seen(HTMLParser):
@@ -89,3 +111,28 @@ def test_a_healthy_fleet():
     _, seen = page(Overview(COUNTS, [], [], []))
     assert "No known failure found." in seen.words
     assert "table" not in seen.tags
+
+
+def test_versions_are_held_against_failures():
+    """A version whose nodes are hit more often than by chance is named, the least likely first; others are not."""
+    few = {"rule": "r", "component": "containerd", "version": "1.6.15"}
+    rows = [
+        few | {"hit_with": 5, "nodes_with": 15, "hit_without": 0, "nodes_without": 66},
+        few | {"version": "1.7.0", "hit_with": 1, "nodes_with": 30, "hit_without": 4, "nodes_without": 51},
+        few | {"component": "kubelet", "hit_with": 5, "nodes_with": 81, "hit_without": 0, "nodes_without": 0},
+    ]
+    (found,) = suspicious_versions(rows)["r"]
+    assert (found["component"], found["version"]) == ("containerd", "1.6.15")
+    assert round(found["p"], 7) == round(fisher_p(5, 15, 0, 66), 7)
+    assert abs(fisher_p(5, 15, 0, 66) - comb(15, 5) / comb(81, 5)) < 1e-12
+    assert fisher_p(0, 3, 2, 3) == 1
+
+
+def test_what_is_cut_is_counted():
+    """A list that does not show all of its rows says how many more there are."""
+    stream = io.StringIO()
+    node = {"cluster": "eu", "node": "n1", "lines": 3, "says": "odd", "all_rows": 51}
+    write_overview(Overview(COUNTS, [CAUSE], [ERROR], [FAILED], [node]), stream, "text")
+    text = stream.getvalue()
+    assert "2 more causes: kvdiag fleet sql" in text
+    assert "  eu/n1: 3×, odd\n  50 more nodes: kvdiag fleet sql\n" in text

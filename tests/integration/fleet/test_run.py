@@ -298,13 +298,30 @@ def test_questions_only_read(pair, sql):
         Questions(place(str(pair[1]))).ask_user(sql)
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM glob('/etc/*')",
+        "SELECT * FROM '../../../../etc/passwd'",
+    ],
+)
+def test_questions_stay_below_the_results(pair, sql):
+    """No file outside of DEST is read."""
+    with pytest.raises(UsageError, match="fleet sql"):
+        Questions(place(str(pair[1]))).ask_user(sql)
+
+
 def test_the_commands_answer(pair):
     """Report, status, sql and compact tell of the same findings."""
     dest = pair[1]
     report = json.loads(run_kvdiag("fleet", "report", dest, "-o", "json").stdout)
     assert report["counts"]["nodes"] == 2
     cause = next(one for one in report["causes"] if one["rule"] == "volume-staged-on-two-nodes")
-    assert (cause["nodes"], cause["across_nodes"], cause["severity"]) == (2, True, "critical")
+    assert (cause["nodes"], cause["across_nodes"], cause["severity"]) == (2, 1, "critical")
+    assert cause["all_nodes"] == ["eu-1/node-a", "eu-1/node-b"]
+    assert cause["first_step"]["text"]
     text = run_kvdiag("fleet", "report", dest).stdout
     assert text.startswith("2 nodes of 1 cluster, ")
     assert "CRITICAL 2 nodes: volume-staged-on-two-nodes" in text
