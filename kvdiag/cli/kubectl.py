@@ -86,21 +86,22 @@ def _collect(
 ) -> list[str]:
     """Fetch the logs of several nodes in parallel; return the nodes with logs. Raise the last error if all fail."""
     read: list[str] = []
-    failed: KvdiagError | None = None
+    failed: list[KvdiagError] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
         tasks = {name: pool.submit(partial(collect, kubectl, name, services, begins, folder / name)) for name in names}
         for name, task in tasks.items():
             try:
                 missing = task.result()
             except KvdiagError as error:
-                failed = error
-                print_note(str(error).partition("\n")[0])
+                failed.append(error)
             else:
                 read.append(name)
                 if missing:
                     print_note(f"node {name}: no log of {', '.join(missing)}")
-    if failed is not None and not read:
-        raise failed
+    for error in failed if read else failed[:-1]:
+        print_note(str(error).partition("\n")[0])
+    if failed and not read:
+        raise failed[-1]
     return read
 
 

@@ -31,12 +31,12 @@ _REFUSED = lazy_regex(
     rb"\s*(?:options present and query resolved to log files for|log not found for|error getting log for|"
     rb"error: journal output not available|failed to get logging cmd|-- No entries --\s*$)"
 )
+_NO_NODE = lazy_regex(rb"nodes \"[^\"\n]{1,253}\" not found")
 _LISTING = lazy_regex(rb"\s*(?:<!doctype html>\s*)?(?:<meta [^>]{0,99}>\s*)?<pre>")
 _STAMP = lazy_regex(rb"(?m)^([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)\.\d{6} (?=[^\n]*\n?\Z)")
 
 ADVICE = {
     "Forbidden": "you may not read nodes/proxy; ask for `get` on nodes/proxy, or read it on the node",
-    "NotFound": "there is no such node",
     "Unauthorized": "the API server does not know you; see `kubectl auth whoami`",
     "MethodNotAllowed": "kubelet's log endpoint is off (enableSystemLogHandler)",
 }
@@ -75,7 +75,7 @@ class Kubectl(NamedTuple):
                 raise UsageError(f"{self.program} cannot be run: {error.strerror or error}") from None
             stderr.seek(0)
             if code:
-                raise UsageError(f"node {node}, {service}: {_why(stderr.read(CHUNK))}{debug(node)}")
+                raise UsageError(f"node {node}, {service}: {_why(node, stderr.read(CHUNK))}")
         return _log_size(file, begins, node)
 
 
@@ -92,11 +92,16 @@ def _log_size(file: IO[bytes], begins: int, node: str) -> int:
     return ends - begins
 
 
-def _why(stderr: bytes) -> str:
+def _why(node: str, stderr: bytes) -> str:
+    """Return why kubectl failed, and the next step: no way to the node itself if there is no such node."""
     reason = _REASON.search(stderr)
     words = stderr.decode("utf-8", "replace").strip().splitlines()
     last_line = words[-1] if words else "kubectl failed"
-    return ADVICE.get(reason[1].decode(), last_line) if reason else last_line
+    if _NO_NODE.search(stderr):
+        return "there is no such node; see `kubectl get nodes`"
+    if reason and reason[1] == b"NotFound":
+        return f"{OFF}{debug(node)}"
+    return f"{ADVICE.get(reason[1].decode(), last_line) if reason else last_line}{debug(node)}"
 
 
 def debug(node: str) -> str:
