@@ -98,8 +98,8 @@ def _collect(
                 read.append(name)
                 if missing:
                     print_note(f"node {name}: no log of {', '.join(missing)}")
-    for error in failed if read else failed[:-1]:
-        print_note(str(error).partition("\n")[0])
+    for problem in failed if read else failed[:-1]:
+        print_note(str(problem).partition("\n")[0])
     if failed and not read:
         raise failed[-1]
     return read
