@@ -55,8 +55,9 @@ with atheris.instrument_imports(include=["kvdiag"]):
     from kvdiag.inputs.source import Source
     from kvdiag.model.options import Options
     from kvdiag.model.report import Report
-    from kvdiag.report import REPORTS, RenderOptions, writer
+    from kvdiag.report import REPORTS, RenderOptions
     from kvdiag.report.jsontext import record_line
+    from kvdiag.report.outputs import write_report
     from kvdiag.rules.missing_logs import needs
     from kvdiag.rules.schema import read_rule
     from kvdiag.safe.secrets import redacted
@@ -152,7 +153,7 @@ def logs(data: bytes) -> None:
         needs=needs(findings, analysis.history, knowledge().vocabulary.kinds),
     )
     for name in REPORTS:
-        writer(name)(report, io.StringIO(), RenderOptions())
+        write_report(name, report, io.StringIO(), RenderOptions())
 
 
 def evidence(data: bytes) -> None:

@@ -18,7 +18,8 @@ from bounds import busy
 from kvdiag.analysis.analyze import analyze
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Report
-from kvdiag.report import REPORTS, RenderOptions, writer
+from kvdiag.report import REPORTS, RenderOptions
+from kvdiag.report.outputs import write_report
 
 OF_A_LOG = 100  # findings that are really found; the others are the same of other volumes
 
@@ -59,7 +60,7 @@ def main() -> None:
     report = report_of(many)
     for output in sys.argv[2:] or REPORTS:
         began, stream = time.process_time(), Counted()
-        writer(output)(report, stream, RenderOptions())
+        write_report(output, report, stream, RenderOptions())
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         took = time.process_time() - began
         print(f"{output:<12} {took:>7.1f} s {peak:>7.0f} MB {stream.size / 1e6:>8.1f} MB written", flush=True)

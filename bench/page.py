@@ -19,7 +19,8 @@ from kvdiag.model.event import Event
 from kvdiag.model.lanes import Bar, Lane, Lanes, Mark
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Reading, Report
-from kvdiag.report import RenderOptions, writer
+from kvdiag.report import RenderOptions
+from kvdiag.report.outputs import write_report
 
 CHROMIUM = os.environ.get("KVDIAG_CHROMIUM", "/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
@@ -55,7 +56,7 @@ def main() -> None:
     path = Path(tempfile.mkdtemp()) / "page.html"
     began = time.perf_counter()
     with path.open("w", encoding="utf-8") as stream:
-        writer("html")(report, stream, RenderOptions())
+        write_report("html", report, stream, RenderOptions())
     print(f"written in {time.perf_counter() - began:.2f} s, {path.stat().st_size / 1e6:.2f} MB")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)

@@ -8,6 +8,8 @@ from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from kvdiag.report import REPORTS, TEXT
 from kvdiag.report.timeline import TIMELINES
 
@@ -359,3 +361,13 @@ def test_docstring():
         shows = room(module) != "formats" or module.name == "__init__.py" or "\n    " in text
         wrong += [] if text.split("\n")[0].strip() and shows else [str(module)]
     assert not wrong
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "bench").glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_benchmark_imports_exists(script: Path):
+    """The benchmarks and the fuzzer, which no other test runs, import names of kvdiag that exist."""
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"kvdiag", "tests", "tools"}:
+            module = import_module(node.module or "")
+            for alias in node.names:
+                assert hasattr(module, alias.name) or import_module(f"{node.module}.{alias.name}")
