@@ -242,9 +242,9 @@ def anonymize(data: bytes) -> None:
     sharing.know = lambda _: knowledge()
     options = Options(year=2026)
     twice = Inputs(options, lambda: BorrowedReader(io.BytesIO(data)))
-    mask = mask_names(twice, "salt")
-    for source in twice.sources(lambda _: None):
-        for line in redacted_bytes(source, mask.text, RedactionCounts()):
+    inputs, mask = mask_names(twice, "salt")
+    for source in inputs.sources(lambda _: None):
+        for line in redacted_bytes(source, mask.apply, RedactionCounts()):
             line.decode("utf-8", "surrogateescape")
 
 
