@@ -9,10 +9,11 @@ from __future__ import annotations
 from kvdiag.base.clock import to_datetime
 from kvdiag.model.values import Severity
 from kvdiag.report.report_text import Findings, FindingText
-from kvdiag.report.screen import Screen
+from kvdiag.report.screen import Screen, cut
 from kvdiag.report.short import short_ids
 
 MOST_OBJECT = 22  # columns on a narrow terminal: a namespace and a pod of a Deployment take two lines
+MOST_FAILURE = 90  # characters of a failure: four lines of a terminal; the whole is above the failure itself
 MOST_ROWS = 20  # of more failures only those that are critical or high
 
 
@@ -49,7 +50,7 @@ def cells(finding: FindingText, *, is_long: bool) -> tuple[str, ...]:
     return (
         finding.severity.label,
         short_ids(finding.subject.short),
-        short_ids(finding.row_title) + (" (possible)" if finding.is_possible else ""),
+        cut(short_ids(finding.row_title), MOST_FAILURE) + (" (possible)" if finding.is_possible else ""),
         finding.state_word,
         to_datetime(finding.begins).strftime("%m-%d %H:%M:%S" if is_long else "%H:%M:%S"),
         str(finding.count),
