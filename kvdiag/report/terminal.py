@@ -33,6 +33,7 @@ MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
 MOST_IN_FULL = 5  # failures; of more each takes a few lines
 
 _SENTENCE = lazy_regex(r"(?<=[.:]) (?=[A-Z\"0-9])")  # the blank between two sentences
+_LISTED = lazy_regex(r"(?:^|(?<=\.) )[^.]{1,300}:$")  # a sentence whose list follows, if that was cut off
 
 
 def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:
@@ -169,7 +170,8 @@ def _beginning(text: str, screen: Screen) -> str:
         if len(screen.wrapped(f"{first} {sentence}", 4)) > WHY_LINES:
             break
         first = f"{first} {sentence}"
-    return first
+    whole = _LISTED.sub("", first)
+    return whole or first
 
 
 def _symptoms(finding: FindingText, screen: Screen) -> None:

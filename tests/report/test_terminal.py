@@ -20,7 +20,9 @@ from kvdiag.report import RenderOptions, ansi
 from kvdiag.report.ansi import file_uri, without_styles
 from kvdiag.report.outputs import write_report
 from kvdiag.report.report_text import ReportText
+from kvdiag.report.screen import Screen
 from kvdiag.report.sparkline import Row, sparkline
+from kvdiag.report.terminal import _beginning
 from tests.conftest import ROOT
 
 KILLED = "sample-logs/containerd-killed"
@@ -133,3 +135,13 @@ def test_no_strip():
     assert rows(incident()._replace(span=None)) == ([], [])
     nothing = incident().errors._replace(groups=())
     assert rows(incident()._replace(findings=(), errors=nothing)) == ([], [])
+
+
+def test_a_why_that_is_cut_announces_no_list():
+    """A sentence that ends with a colon is left out if its list is cut off."""
+    screen = Screen(io.StringIO(), RenderOptions(width=60))
+    listed = (
+        'kubelet asks. The last words show why: "one thing" ' + "(as long as a line of the report is, or longer) " * 6
+    )
+    assert _beginning(listed, screen) == "kubelet asks."
+    assert _beginning("kubelet asks. The answer is no.", screen) == "kubelet asks. The answer is no."
