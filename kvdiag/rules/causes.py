@@ -29,6 +29,9 @@ def errors_of(rule: Rule, part: Sequence[Event], begins: int, ends: int) -> tupl
     return tuple(found.values())
 
 
+LONGEST_ERROR = 240  # characters; of a longer error a report would show the callers and cut off the reason
+
+
 def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
     """Return the most telling error among the events."""
     from kvdiag.anatomy.error import Candidate, most_telling, read_error  # slow: not for every log
@@ -45,10 +48,11 @@ def _error(event: Event) -> str:
 
 
 def cause_values(anatomy: ErrorAnatomy | None, text: str) -> dict[str, str]:
-    """Return the values of the slots for the cause; `text` is the error, which is shown whole if it names no cause."""
+    """Return the values of the slots for the cause; `text` is the error, shown whole if it is short."""
     if anatomy is None:
         return {}
-    sentence = anatomy.sentence if anatomy.names_cause else text or anatomy.sentence
+    is_prose = len(text) > LONGEST_ERROR and not anatomy.sentence.endswith("}")  # else a value of a structure
+    sentence = anatomy.sentence if anatomy.names_cause or is_prose else text or anatomy.sentence
     return {CAUSE: sentence, CAUSE_CLAUSE: anatomy.sentence, STEP: anatomy.step}
 
 

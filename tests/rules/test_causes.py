@@ -78,3 +78,17 @@ def test_rules_show_the_cause(rule):
     """A rule that reads the cause names it in its sentence."""
     assert "{cause}" in rule.says
     assert set(rule.cause_from) <= set(rule.events)
+
+
+def test_of_a_long_error_without_a_cause_its_end_is_shown():
+    """A report would show the callers in front and cut off the reason; a structure at the end is no reason."""
+    callers = "rpc error: code = Internal desc = " + "could not mount the widget of the shop: " * 8
+    long = read_cause([event(1, "a.failed", f"{callers}the widget does not like its name")])
+    assert (
+        cause_values(long, f"{callers}the widget does not like its name")["cause"]
+        == "the widget does not like its name"
+    )
+    structure = f'{callers}{{ kind: "Widget", code: Other }}'
+    assert cause_values(read_cause([event(1, "a.failed", structure)]), structure)["cause"] == structure
+    short = "widget: the widget does not like its name"
+    assert cause_values(read_cause([event(1, "a.failed", short)]), short)["cause"] == short
