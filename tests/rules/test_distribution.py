@@ -38,6 +38,7 @@ def seen(*lines, node="n1", source="node.log", versions=()):
         (f"Mar 12 08:00:01 n1 kubelet[2201]: {KLOG}", "plain"),
         (f"Mar 12 08:00:01 n1 microk8s.daemon-kubelite[2201]: {KLOG}", "microk8s"),
         (f"Mar 12 08:00:01 n1 k3s[2201]: {KLOG}", "k3s"),
+        ("[talos] 2024/03/12 08:00:01 service[kubelet](Waiting): Error running Containerd(kubelet)", "talos"),
         (f"Mar 12 08:00:01 n1 rke2[2201]: {KLOG}", "rke2"),
         (f"Mar 12 08:00:01 n1 k0s[2201]: {KLOG}", "k0s"),
         (f"Mar 12 08:00:01 n1 kubenswrapper[2201]: {KLOG}", "openshift"),
