@@ -20,18 +20,28 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = _CLASS.sub("", _FIELDS.sub("", text).strip(_EDGES))
+    text = _CLASS.sub("", _without_edges(_FIELDS.sub("", text)))
     last = _DESC.split(text)[-1] or text
     lines = [line for line in last.split("\n") if line.strip()]
     line = next((one for one in reversed(lines) if _TELLING.search(one)), lines[-1] if lines else "")
-    parts = [part.strip(_EDGES) for part in _SEPARATOR.split(line)]
-    parts = [part for part in parts if len(part) > 3]
+    parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
+    parts = [part for part in parts if len(part) > 3 or part.isdigit()]
     while len(parts) > 1 and len(parts[-1]) < 12 and not _WORD.search(parts[-1]):
-        parts.pop()
+        last = parts.pop()
+        if last.isdigit():  # `statuscode: 503`
+            parts[-1] = f"{parts[-1]}: {last}"
     if not parts:
         return ""
     clause = parts[-1] if len(parts[-1]) >= SHORT or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
     return _bounded(clause)
+
+
+def _without_edges(part: str) -> str:
+    """Return a clause without the marks around it; a quote that belongs to a quoted name in it stays."""
+    bare = part.strip(_EDGES)
+    if bare.count('"') % 2 == 0:
+        return bare
+    return f'"{bare}' if '"' in part[: part.find(bare)] else f'{bare}"'
 
 
 def clause_around(text: str, begin: int, end: int) -> str:

@@ -107,23 +107,24 @@ def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plug
     if owner and owner.check:
         return owner.check, f"Check {owner.owner}."
     forms = (primitive.check.get(found.kind, ""), "" if found.kind in _IN_IMAGE else primitive.check.get(ANY, ""))
-    command = next((command for form in forms if (command := _command(form, values))), "")
+    shapes = _SHAPES | ({"object": "path"} if found.kind in PATHS else {})
+    command = next((command for form in forms if (command := _command(form, values, shapes))), "")
     about = found.name if found.kind in _NAMED else "the cause that the error names"
     if command:
         return command, f"Check {about}."
     return (plugin.check, f"Check {plugin.owner}.") if plugin and plugin.check else ("", "")
 
 
-def _command(template: str, values: Values) -> str:
+def _command(template: str, values: Values, shapes: Values) -> str:
     """Return a command with quoted values; empty if one has an unexpected form or is unknown."""
     slots = [slot for slot in _SLOT.findall(template) if slot in values or slot in _COMMAND_SLOTS]
-    if any(not values.get(slot) or not is_safe(_SHAPE.get(slot, slot), values[slot]) for slot in slots):
+    if any(not values.get(slot) or not is_safe(shapes.get(slot, slot), values[slot]) for slot in slots):
         return ""
     return _SLOT.sub(lambda slot: shlex.quote(values[slot[1]]) if slot[1] in slots else slot[0], template)
 
 
 _COMMAND_SLOTS = frozenset(("object", "path", "name", "address", "port", "user", "verb", "resource"))
-_SHAPE = {"address": "server"}
+_SHAPES = {"address": "server"}
 _IN_IMAGE = frozenset(("entry",))  # what the node does not have: a command there shows nothing
 _NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}
 

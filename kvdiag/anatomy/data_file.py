@@ -103,6 +103,7 @@ _PRIMITIVE = Record(
         "objects": (),
         "where": (),
         "unless_before": (),
+        "unless_after": (),
     },
     id=_NAMED,
     strength=_strength,
@@ -111,6 +112,7 @@ _PRIMITIVE = Record(
     says=_forms(SENTENCE_SLOTS),
     check=_forms(COMMAND_SLOTS),
     unless_before=_lower,
+    unless_after=_lower,
 )
 _OPERATION = Record(
     Operation, missing={"callee": ""}, id=_NAMED, direction=one_of((MAKE, REMOVE, QUERY), "direction"), texts=_texts

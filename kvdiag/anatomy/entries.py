@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 ANY = "any"  # the form of a sentence or check for an object of another kind, or none
 MAKE, REMOVE, QUERY = "make", "remove", "query"
-GUARDS = ("cleanup", "nothing", "guesses", "optional")
+GUARDS = ("cleanup", "nothing", "guesses", "harmless", "optional")
 
 
 class Part(NamedTuple):
@@ -21,9 +21,9 @@ class Part(NamedTuple):
 class Primitive(NamedTuple):
     """A class of causes: the texts by which programs print it, and what to say about it by the kind of its object.
 
-    `where` are operations outside of which the texts mean something else, `unless_before` words in front of a text that
-    take away its meaning. With `gone`, it is expected while something is removed. With `quotes`, the clause follows the
-    sentence. `number` is that of an errno.
+    `where` are operations outside of which the texts mean something else, `unless_before` words in front of a text and
+    `unless_after` words behind it that take away its meaning. With `gone`, it is expected while something is removed.
+    With `quotes`, the clause follows the sentence. `number` is that of an errno.
     """
 
     id: str
@@ -35,6 +35,7 @@ class Primitive(NamedTuple):
     check: Mapping[str, str]
     where: tuple[str, ...]
     unless_before: tuple[str, ...]
+    unless_after: tuple[str, ...]
     gone: bool
     quotes: bool
     number: int

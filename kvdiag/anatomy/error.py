@@ -20,7 +20,7 @@ from kvdiag.anatomy.compose import (
 from kvdiag.anatomy.data import tables
 from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
-from kvdiag.anatomy.objects import NOTHING, find_object
+from kvdiag.anatomy.objects import NOTHING, PATHS, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
 from kvdiag.model.values import Level
@@ -29,6 +29,7 @@ GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
+PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 _IN_IMAGE = frozenset(("container_start", "exec"))
@@ -69,7 +70,8 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     values = sentence_values(named, subject, owner, clause, words, known.packages)
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
-    check, step = check_of(primitive, named, owner, plugin) if strength > WEAK else ("", "")
+    is_shown = strength > WEAK and not (named.kind in PATHS and PROBE in found.text)
+    check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
     sentence = fill(form_of(primitive.says, named.kind), values) if strength > WEAK else ""
     return anatomy._replace(
         primitive=primitive.id,

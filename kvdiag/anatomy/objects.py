@@ -18,8 +18,9 @@ BEHIND = 60  # characters that an object after the words counts as farther than 
 _TARGET = "target"
 NOT_OBJECTS = lazy_regex(
     r"https?://(?:www\.docker\.com|docs\.|github\.com|kubernetes\.io|aka\.ms)[./]|/[\w.]{1,80}\.v\d\w{0,8}\.\w{1,40}/\w|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$"
+    r"|/proc/(?:thread-)?self/"
 )
-"""A page that explains, a gRPC method, mount itself, a Go symbol: no object of an error."""
+"""A page that explains, a gRPC method, mount itself, a Go symbol, a file descriptor: no object of an error."""
 
 
 def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
@@ -117,7 +118,11 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"mount\.(nfs|cifs|ceph|glusterfs)\b",
     ),
     "module": _compiled(r"[Mm]odule ['\"]?([\w-]{2,60})['\"]? not found", r"kernel module ['\"]?([\w-]{2,60})"),
-    "driver": _compiled(r"driver name ([\w.-]{3,80}) not found"),
+    "driver": _compiled(
+        r"driver name ([\w.-]{3,80}) not found",
+        r"plugin (?:name )?([\w.-]{3,80}) not found in the list of registered DRA",
+        r"DRA driver ([\w.-]{3,80}) is not registered",
+    ),
     "webhook": _compiled(r"webhook \"([^\"\n]{3,120})\""),
     "apiobject": _compiled(r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found"),
     "interface": _compiled(r"\"([\w.-]{2,15})\" already has an IP address", r"bridge ([\w.-]{2,15})\b"),

@@ -12,6 +12,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import PLAIN, WEAK
 
 UNLESS = 120  # characters in front of a text in which words take away its meaning
+BEHIND = 400  # characters behind a text in which words do: an AVC record says at its end whether it was enforced
 MOST_CODES = 6
 _CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
 _CNI = (
@@ -167,6 +168,7 @@ def _exit_code(program: str, meaning: str) -> Primitive:
         check={},
         where=(),
         unless_before=(),
+        unless_after=(),
         gone=False,
         quotes=False,
         number=0,
@@ -182,7 +184,7 @@ def _statements(hits: Sequence[Hit], low: str, known: Tables) -> tuple[list[Hit]
         for place in places(low, (Part(words),))
     ]
     told = [hit for hit in hits if not any(begin <= hit.begin < end for begin, end in silent)]
-    told = [hit for hit in told if not _is_refused(hit, low)]
+    told = [hit for hit in told if not _is_refused(hit, low) and not _is_harmless(hit, low, known)]
     clean = min(
         (begin for words in known.guards["cleanup"] for begin, _ in places(low, (Part(words),))), default=len(low)
     )
@@ -190,9 +192,18 @@ def _statements(hits: Sequence[Hit], low: str, known: Tables) -> tuple[list[Hit]
     return (before, clean) if before else (told, len(low))
 
 
+def _is_harmless(hit: Hit, low: str, known: Tables) -> bool:
+    """Return whether words next to an error say that it does not matter: `…, ignoring`, `…, ignoring: …`."""
+    words = known.guards["harmless"]
+    return low.startswith(words, hit.end) or low.endswith(tuple(f"{one}: " for one in words), 0, hit.begin)
+
+
 def _is_refused(hit: Hit, low: str) -> bool:
     before = low[max(0, hit.begin - UNLESS) : hit.end]
-    return any(words in before for words in hit.primitive.unless_before)
+    after = low[hit.end : hit.end + BEHIND]
+    return any(words in before for words in hit.primitive.unless_before) or any(
+        words in after for words in hit.primitive.unless_after
+    )
 
 
 def _innermost(hits: Sequence[Hit], text: str) -> Hit | None:

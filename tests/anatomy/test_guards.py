@@ -150,3 +150,46 @@ def test_most_telling():
     assert chosen is not None
     assert chosen.object == "192.0.2.2:80"
     assert most_telling([]) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "remove /run/widget/old.sock: no such file or directory, ignoring",
+        "failed to read /etc/widget.env, ignoring: no such file or directory",
+        "dial tcp 192.0.2.7:9000: connect: connection refused is expected before the first start",
+        'avc:  denied  { read } for  pid=77 comm="web" tclass=dir permissive=1',
+    ],
+)
+def test_an_error_that_does_not_matter(error):
+    """Words beside an error that say that it is ignored, expected or not enforced take away its meaning."""
+    assert read_error(error).names_cause is False
+
+
+def test_a_path_of_a_probe_is_in_the_container():
+    """The output of a probe's command is about the container: no command on the node shows its cause."""
+    assert read_error("Liveness probe failed: cat: /tmp/alive: No such file or directory").check == ""
+    assert read_error("open /tmp/alive: no such file or directory").check == "{host} ls -ld /tmp/alive"
+
+
+def test_a_path_with_a_tilde_has_a_command():
+    """The folder of each volume of a pod has a tilde in its name."""
+    folder = "/var/lib/kubelet/pods/5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c/volumes/kubernetes.io~csi/data"
+    assert read_error(f"stat {folder}: stale file handle").check == f"{{host}} findmnt -T '{folder}'"
+    assert read_error("stat /srv/$(reboot): stale file handle").check == "{host} findmnt -t nfs,nfs4"
+
+
+@pytest.mark.parametrize(
+    ("error", "quoted"),
+    [
+        (
+            'error getting node "n1": nodes "n1" is gone',
+            'error getting node "n1": nodes "n1" is gone',
+        ),
+        ('"n1" has no such thing at all', '"n1" has no such thing at all'),
+        ("Liveness probe failed: HTTP probe failed with statuscode: 503", "HTTP probe failed with statuscode: 503"),
+    ],
+)
+def test_a_quoted_clause_is_quoted_as_printed(error, quoted):
+    """Quotes of a name stay where they are, and a number stays behind its clause."""
+    assert read_error(error).quoted == quoted
