@@ -18,7 +18,7 @@ BEHIND = 60  # characters that an object after the words counts as farther than 
 _TARGET = "target"
 NOT_OBJECTS = lazy_regex(
     r"https?://(?:www\.docker\.com|docs\.|github\.com|kubernetes\.io|aka\.ms)[./]|/[\w.]{1,80}\.v\d\w{0,8}\.\w{1,40}/\w|/\S{0,200}/s?bin/u?mount$|/\S{0,100}\.\(\*|/dev/(?:null|stdin|stdout|stderr)$"
-    r"|/proc/(?:thread-)?self/"
+    r"|/proc/(?:thread-)?self/fd/"
 )
 """A page that explains, a gRPC method, mount itself, a Go symbol, a file descriptor: no object of an error."""
 
