@@ -87,8 +87,7 @@ def _draw_groups(groups: Sequence[ErrorText], screen: Screen, folder: str, *, is
         if is_short:
             margin = f"  {count:>{widths[2]}}  "
             _draw_sample(group, screen, folder, margin=margin, most=1)
-            _draw_cause(group, screen, len(margin), most=1)
-            continue
+            continue  # beside failures a line is enough; `kvdiag errors` has the cause
         reason = f"  [{group.reason}]" if group.reason else ""
         head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}{reason}"
         screen.line(Piece(head))
@@ -96,10 +95,10 @@ def _draw_groups(groups: Sequence[ErrorText], screen: Screen, folder: str, *, is
         _draw_cause(group, screen, 4)
 
 
-def _draw_cause(group: ErrorText, screen: Screen, indent: int, *, most: int = 0) -> None:
+def _draw_cause(group: ErrorText, screen: Screen, indent: int) -> None:
     """The innermost cause of a group, if its error names one."""
     if group.cause:
-        screen.text(f"Cause: {short_ids(group.cause)}", indent=indent, hang=2, most=most)
+        screen.text(f"Cause: {short_ids(group.cause)}", indent=indent, hang=2)
 
 
 def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, most: int = 0) -> None:
