@@ -31,10 +31,11 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
     is_all = bool(screen.options.verbose)
     most = None if is_all else FIRST_BESIDE if is_short else FIRST
     if errors.groups:
-        screen.text(f"Not explained: {_sum(errors)}", style="bold")
-        _draw_groups(errors.groups[:most], screen, folder, is_short=is_short and not is_all)
         left = len(errors.groups) - len(errors.groups[:most])
-        if left:
+        all_of_them = "; all: kvdiag errors" if left and is_short else ""
+        screen.text(f"Not explained: {_sum(errors)}{all_of_them}", style="bold")
+        _draw_groups(errors.groups[:most], screen, folder, is_short=is_short and not is_all)
+        if left and not is_short:
             screen.text(f"{_count_noun(left, 'more group')}: kvdiag errors", indent=2)
     if errors.retried:
         screen.text("Retried, cause unknown", style="bold")
@@ -70,7 +71,7 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
 
 
 def _sum(errors: ErrorsText) -> str:
-    harmless = f" ({errors.benign} known to be harmless)" if errors.benign else ""
+    harmless = f" ({errors.benign} harmless)" if errors.benign else ""
     more = "more than " if errors.unlisted else ""
     return f"{_count_noun(errors.rest, 'error line')} in {more}{_count_noun(len(errors.groups), 'group')}{harmless}"
 

@@ -32,7 +32,7 @@ MOST_STEPS = 2  # after the first
 MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
 MOST_IN_FULL = 5  # failures; of more each takes a few lines
 
-_SENTENCE = lazy_regex(r"(?<=[.:]) (?=[A-Z\"0-9])")  # the blank between two sentences
+_SENTENCE = lazy_regex(r"(?<=[\w)\"]\.) (?=\S)")  # the blank between two sentences
 _LISTED = lazy_regex(r"(?:^|(?<=\.) )[^.]{1,300}:$")  # a sentence whose list follows, if that was cut off
 
 
@@ -70,7 +70,8 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     """One failure in full, with what it explains."""
     is_all = bool(screen.options.verbose)
     _first_screen(finding, report, screen, most=KEY_LINES)
-    _section(screen, "Why", finding.why if is_all else [_beginning(why, screen) for why in finding.why[:1]])
+    why = finding.why if is_all else [_beginning(one, screen) for one in finding.why[:1]]
+    _section(screen, "Why", why, most=0 if is_all else WHY_LINES)
     _section(screen, "Versions", finding.versions)
     left = _next_steps(finding, screen)
     if is_all:
