@@ -132,8 +132,8 @@ def _report(report: ReportText, *, full: bool) -> Iterator[str]:
 
 def _first_lines(finding: FindingText) -> Iterator[str]:
     """Yield the line that shows the error and the first step."""
-    if finding.telling:
-        yield f"{QUOTE}{finding.telling.place}  {shortened(finding.telling.message, SHORT_LINE)}"
+    if finding.best_line:
+        yield f"{QUOTE}{finding.best_line.place}  {shortened(finding.best_line.message, SHORT_LINE)}"
     for step in finding.steps[:1]:
         yield f"First: {step.text}" + (f" $ {step.run}" if step.run else "")
 

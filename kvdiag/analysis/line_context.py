@@ -1,4 +1,4 @@
-"""Read the log lines around events again, for an output that shows an event where it stands in its log."""
+"""Read the log lines around events again, for an output that shows an event between the lines around it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _FIELDS = lazy_regex(
 )
 _CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
-_TELLING = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
+_FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _EDGES = " \t\"'\n\\,.;"
@@ -23,7 +23,7 @@ def innermost_clause(text: str) -> str:
     text = _CLASS.sub("", _without_edges(_FIELDS.sub("", text)))
     last = _DESC.split(text)[-1] or text
     lines = [line for line in last.split("\n") if line.strip()]
-    line = next((one for one in reversed(lines) if _TELLING.search(one)), lines[-1] if lines else "")
+    line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
     parts = [part for part in parts if len(part) > 3 or part.isdigit()]
     while len(parts) > 1 and len(parts[-1]) < 12 and not _WORD.search(parts[-1]):

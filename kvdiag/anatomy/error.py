@@ -1,4 +1,4 @@
-"""Read one error, and choose the most telling one of several."""
+"""Read one error, and choose the strongest one of several."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _whole_sentence(sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, p
 
 
 def _note(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level) -> str:
-    """Return why the error may be no failure; empty if nothing speaks for that."""
+    """Return why the error may be no failure; empty if no reason is known."""
     primitive = hit.primitive
     if found.is_optional:
         return OPTIONAL
@@ -133,8 +133,8 @@ class Candidate(NamedTuple):
     anatomy: ErrorAnatomy
 
 
-def most_telling(candidates: Iterable[Candidate]) -> ErrorAnatomy | None:
-    """Return the error of one pod, volume or unit that says most: by strength, direction, then the earliest."""
+def strongest_error(candidates: Iterable[Candidate]) -> ErrorAnatomy | None:
+    """Return the strongest error of one pod, volume or unit; of equal ones by direction, then the earliest."""
     best = min(
         candidates,
         key=lambda one: (-one.anatomy.strength, _ORDER.index(one.anatomy.direction), one.time),

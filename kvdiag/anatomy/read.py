@@ -183,13 +183,13 @@ def _statements(hits: Sequence[Hit], low: str, known: Tables) -> tuple[list[Hit]
         for words in known.guards[name]
         for place in places(low, (Part(words),))
     ]
-    told = [hit for hit in hits if not any(begin <= hit.begin < end for begin, end in silent)]
-    told = [hit for hit in told if not _is_refused(hit, low) and not _is_harmless(hit, low, known)]
+    left = [hit for hit in hits if not any(begin <= hit.begin < end for begin, end in silent)]
+    left = [hit for hit in left if not _is_refused(hit, low) and not _is_harmless(hit, low, known)]
     clean = min(
         (begin for words in known.guards["cleanup"] for begin, _ in places(low, (Part(words),))), default=len(low)
     )
-    before = [hit for hit in told if hit.begin < clean]
-    return (before, clean) if before else (told, len(low))
+    before = [hit for hit in left if hit.begin < clean]
+    return (before, clean) if before else (left, len(low))
 
 
 def _is_harmless(hit: Hit, low: str, known: Tables) -> bool:

@@ -26,7 +26,7 @@ _NAME = lazy_regex(r"[A-Za-z_]\w*")
 
 
 class Field(NamedTuple):
-    """One field of a type. `kind` is its resolved annotation; `has_default` tells whether it may be left out."""
+    """One field of a type. `kind` is its resolved annotation; `has_default` is true if it may be left out."""
 
     name: str
     kind: Any

@@ -29,7 +29,7 @@ class DoubtReason(Enum):
     PAIRING = auto()  # the response in the line `text` may belong to another call
     SILENCE = auto()  # the repeating line `text` was last printed at `at`; the next was due after `took` and is missing
     PROOF = auto()  # no line proves it; `text` is the rule's explanation
-    UNSAID = auto()  # the line `text` does not contain `needed`, its component or version
+    NOT_SHOWN = auto()  # the line `text` does not contain `needed`, its component or version
     EARLIER = auto()  # the backoff in the line `text` proves earlier failures that are in no log
     AUTHOR = auto()  # only the log `text` reports it; its container's name is chosen by the user
     VERSION = auto()  # the version of `text` is unknown, and only the versions `needed` are affected

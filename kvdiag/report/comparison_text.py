@@ -39,7 +39,7 @@ class ComparedText(NamedTuple):
 
 
 class SideText(NamedTuple):
-    """One of the two: the step where it diverges, if there is one, its steps that the other lacks, and its findings."""
+    """One of the two: the step where it diverges, if any, its steps that are not in the other, and its findings."""
 
     name: SafeText
     parted: StepText | None

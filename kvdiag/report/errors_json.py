@@ -16,17 +16,17 @@ Plain = dict[str, Any]
 
 def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """One object: the figures and groups of a report, and what the other groups belong to."""
-    write_json(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+    write_json(_shown(errors, show_benign=show_benign), stream, redact=options.redact)
 
 
 def write_errors_yaml(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """The same as YAML."""
     from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
 
-    write_yaml(_said(errors, show_benign=show_benign), stream, redact=options.redact)
+    write_yaml(_shown(errors, show_benign=show_benign), stream, redact=options.redact)
 
 
-def _said(errors: Errors, *, show_benign: bool) -> Plain:
+def _shown(errors: Errors, *, show_benign: bool) -> Plain:
     known = [group for group in errors.known if group.explained_by or show_benign]
     return {"schema": SCHEMA, **plain_errors(errors), "known": [_plain_group(group) for group in known]}
 
@@ -53,7 +53,7 @@ def plain_errors(errors: Errors) -> Plain:
 
 
 def _plain_group(group: ErrorGroup) -> Plain:
-    said: Plain = {
+    plain: Plain = {
         "component": group.component,
         "where": group.where,
         "level": str(group.level),
@@ -68,6 +68,6 @@ def _plain_group(group: ErrorGroup) -> Plain:
         "sample": group.sample,
     }
     if group.anatomy is not None:
-        said["anatomy"] = group.anatomy.plain()
+        plain["anatomy"] = group.anatomy.plain()
     reasons = {"explained_by": group.explained_by, "benign": group.benign}
-    return said | {name: reason for name, reason in reasons.items() if reason}
+    return plain | {name: reason for name, reason in reasons.items() if reason}

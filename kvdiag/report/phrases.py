@@ -251,7 +251,7 @@ SENTENCES: Mapping[DoubtReason, str] = {
     DoubtReason.PAIRING: "{text} may answer another RPC: several were in flight",
     DoubtReason.SILENCE: "{text} is not repeated after {at}, although a retry was due in {took} and the log goes on",
     DoubtReason.PROOF: "{text}",
-    DoubtReason.UNSAID: "{text} does not show the {needed}",
+    DoubtReason.NOT_SHOWN: "{text} does not show the {needed}",
     DoubtReason.EARLIER: "the tries before {text} are not in these logs; they may have failed for another reason",
     DoubtReason.AUTHOR: "only {text} shows it, the output of a container, and nothing proves which program runs in it",
     DoubtReason.VERSION: "{text} version not found in these logs; this rule applies to {needed} "

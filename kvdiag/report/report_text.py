@@ -102,7 +102,7 @@ class FindingText(NamedTuple):
 
     `title` names the object, `row_title` does not, for a table that has it beside. `state` is a sentence, `state_word`
     one word or empty.
-    Times are microseconds UTC. `telling` shows the fault best among `lines`.
+    Times are microseconds UTC. `best_line` shows the fault best among `lines`.
     """
 
     key: SafeText
@@ -123,7 +123,7 @@ class FindingText(NamedTuple):
     others: SafeText
     steps: tuple[StepText, ...]
     lines: tuple[LineText, ...]
-    telling: LineText | None
+    best_line: LineText | None
     reason: SafeText
     why: tuple[SafeText, ...]
     versions: tuple[SafeText, ...]
@@ -261,7 +261,7 @@ class ReportText:
             others=safe(and_more(incident)),
             steps=tuple(step_text(fix, redact=self._redact) for fix in finding.texts.all.fix),
             lines=lines,
-            telling=_telling(finding, lines, reason),
+            best_line=_best_line(finding, lines, reason),
             reason=safe(reason),
             why=tuple(safe(" ".join(part.split())) for part in finding.texts.all.cause.split("\n\n")),
             versions=tuple(safe(bug.sentence) for bug in finding.texts.all.bugs),
@@ -339,7 +339,7 @@ def need_words(need: Need) -> str:
     return f"{need.component} log{level}, {span}: settles {rules}"
 
 
-def _telling(finding: Finding, lines: Sequence[LineText], reason: str) -> LineText | None:
+def _best_line(finding: Finding, lines: Sequence[LineText], reason: str) -> LineText | None:
     """The line that shows the fault best: one of those that are counted, with the words of the sentence, and short."""
     healing = finding.rule.healed.by if finding.rule.healed else ()
     pairs = list(zip(finding.evidence, lines, strict=True))

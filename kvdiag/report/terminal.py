@@ -93,9 +93,9 @@ def _first_screen(finding: FindingText, report: ReportText, screen: Screen, *, m
     for step in finding.steps[:1]:
         screen.text(f"First: {_short(step.text, screen)}", indent=2)
         _run(step, screen, indent=4)
-    if finding.telling is not None:
+    if finding.best_line is not None:
         screen.blank()
-        _line(finding.telling, report, screen, indent=2, most=most, about=finding.reason)
+        _line(finding.best_line, report, screen, indent=2, most=most, about=finding.reason)
     if finding.collect:
         screen.blank()
         screen.text("No rule names the cause. If the error above does not show it, collect:", indent=2)
@@ -138,7 +138,7 @@ def _line(
 
 
 def _evidence(finding: FindingText, report: ReportText, screen: Screen) -> None:
-    lines = [line for line in finding.lines if line is not finding.telling]
+    lines = [line for line in finding.lines if line is not finding.best_line]
     if lines:
         _title(screen, "Evidence")
     for line in lines:

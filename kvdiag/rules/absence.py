@@ -23,7 +23,7 @@ FROM_SIGNALS = 128
 
 
 def run_values(events: Iterable[Event]) -> Mapping[str, str]:
-    """Return the `signal` and the `duration` of the last container that ended, as far as these events show them."""
+    """Return the `signal` and the `duration` of the last container that ended, if these events show them."""
     started: dict[str, int] = {}
     values: dict[str, str] = {}
     for event in events:

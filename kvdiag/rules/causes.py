@@ -33,10 +33,10 @@ LONGEST_ERROR = 240  # characters; of a longer error a report would show the cal
 
 
 def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
-    """Return the most telling error among the events."""
-    from kvdiag.anatomy.error import Candidate, most_telling, read_error  # slow: not for every log
+    """Return the strongest error among the events."""
+    from kvdiag.anatomy.error import Candidate, read_error, strongest_error  # slow: not for every log
 
-    return most_telling(
+    return strongest_error(
         Candidate(event.time, read_error(_error(event), context=event.text, program=event.component))
         for event in events
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kvdiag.anatomy.error import Candidate, most_telling, read_error
+from kvdiag.anatomy.error import Candidate, read_error, strongest_error
 from kvdiag.model.values import Level
 
 TEARDOWN = 'UnmountVolume.TearDown failed for volume "data" (UniqueName: "kubernetes.io/csi/disk.example.org^v") : '
@@ -140,16 +140,16 @@ def test_oom_invoker_is_no_victim():
     assert "java" in read_error("Out of memory: Killed process 12 (java) total-vm:1kB").sentence
 
 
-def test_most_telling():
+def test_strongest_error():
     """Of several errors the strongest counts, then the one that makes something, then the earliest."""
     weak = read_error("call: context deadline exceeded")
     gone = read_error("StopPodSandbox failed: dial tcp 192.0.2.1:80: connect: connection refused")
     made = read_error("RunPodSandbox failed: dial tcp 192.0.2.2:80: connect: connection refused")
     later = read_error("RunPodSandbox failed: dial tcp 192.0.2.3:80: connect: connection refused")
-    chosen = most_telling([Candidate(1, weak), Candidate(2, gone), Candidate(4, later), Candidate(3, made)])
+    chosen = strongest_error([Candidate(1, weak), Candidate(2, gone), Candidate(4, later), Candidate(3, made)])
     assert chosen is not None
     assert chosen.object == "192.0.2.2:80"
-    assert most_telling([]) is None
+    assert strongest_error([]) is None
 
 
 @pytest.mark.parametrize(

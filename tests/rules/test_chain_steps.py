@@ -134,7 +134,7 @@ def test_a_line_that_does_not_say_whose_it_is(when, asked, component, found):
     got = matches(when, told, a={"component": asked})
     assert [[doubt.reason for doubt in one.doubts] for one in got] == {
         "sure": [[]],
-        "possible": [[DoubtReason.UNSAID]],
+        "possible": [[DoubtReason.NOT_SHOWN]],
         "": [],
     }[found]
 

@@ -243,10 +243,10 @@ def _illegible(log: LogEvents, clock: SourceClock) -> Iterator[Gap]:
     begins, ends = _span(log, clock)
     for first, last in log.damaged:
         before = bisect_left(log.raw_events, first, key=lambda raw_event: raw_event.line)
-        after = bisect_right(log.raw_events, last, key=lambda said: said.line)
-        near = [said.ends for said in log.raw_events[max(0, before - 1) : before]]
+        after = bisect_right(log.raw_events, last, key=lambda raw_event: raw_event.line)
+        near = [event.ends for event in log.raw_events[max(0, before - 1) : before]]
         times = [clock.utc(stamp, first) for stamp in near] or [begins]
-        times += [clock.utc(said.stamp, last) for said in log.raw_events[after : after + 1]] or [ends]
+        times += [clock.utc(event.stamp, last) for event in log.raw_events[after : after + 1]] or [ends]
         lines = f"line {first} is" if first == last else f"lines {first} to {last} are partly"
         yield Gap(min(times), max(times) + 1, f"{log.source}: {lines} unreadable,")
 

@@ -95,7 +95,7 @@ def _flags(states: Mapping[str, State]) -> frozenset[str]:
 
 
 def _with_states(step: Step, flagged: Mapping[str, frozenset[str]]) -> Step:
-    """Return the step with the states that it keeps: a flag stands for all states that have it."""
+    """Return the step with the states that it keeps: a flag means all states that have it."""
     return step._replace(keeps=NONE.union(*(flagged.get(word, {word}) for word in step.keeps)))
 
 

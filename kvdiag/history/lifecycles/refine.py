@@ -14,7 +14,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.timeline import Coverage
 from kvdiag.model.values import SubjectKind
 
-# How long after a failure that lasts the kubelet tells of it again: in back-off its next look at the pod is 10 to 15
+# How long after a failure that lasts the kubelet prints it again: in back-off its next look at the pod is 10 to 15
 # seconds later, or when the back-off ends, but no more than 90; a call to the runtime or a mount may take 4 minutes.
 _PATIENCE, _LONGEST, _SLACK = 15 * SECOND, 90 * SECOND, 5 * SECOND
 _CALL = 5 * MINUTE
@@ -28,7 +28,7 @@ def failed_at(error: str) -> str:
 
 
 def silence_limit(event: Event) -> int | None:
-    """After how long a silence of the kubelet a failure is over; None for what is not told again while it lasts."""
+    """After how long a silence of the kubelet a failure is over; None for what is not printed again while it lasts."""
     if event.kind not in lifecycles().kinds(SubjectKind.POD, "lasts"):
         return None
     error = event.attrs.get("error", "")
@@ -40,14 +40,14 @@ def silence_limit(event: Event) -> int | None:
     return max(_PATIENCE, min(waits * 3 // 2, _LONGEST)) + _SLACK
 
 
-LAST, GONE, SEEN = "last", "gone", "seen"  # details: no container runs; nor the sandbox; told after its end
+LAST, GONE, SEEN = "last", "gone", "seen"  # details: no container runs; nor the sandbox; printed after its end
 
 
 class Containers:
     """The containers of one pod, as its events are gone through in order of time."""
 
     def __init__(self, machine: Machine, sandboxes: AbstractSet[str]) -> None:
-        """`machine` tells what each kind does; `sandboxes` are the ids of all sandboxes of the history."""
+        """`machine` says what each kind does; `sandboxes` are the ids of all sandboxes of the history."""
         self._steps = machine.steps
         self._sandboxes = sandboxes
         self._sandbox = ""  # the sandbox made last; empty where no line named it
