@@ -10,21 +10,29 @@ A line inside a record of many lines has the message of the whole record, and th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from kvdiag.events.kubectl_events import EventTableReader, is_row
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, ParsedLine
-from kvdiag.events.timestamp_reader import Process, TimedLine, TimestampReader
+from kvdiag.events.timestamp_reader import NO_SITE, Process, TimedLine, TimestampReader
 from kvdiag.formats.bodies.registry import canonical, classify, read_body
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
 
-LONGEST_LINE = 1 << 20
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines that an unquoted error may have
 LOOK_BACK = 400  # lines that are searched for the header of a line without one
 
-Front = tuple[Callable[[bytes], int | None], Process, int]
+
+
+class Front(NamedTuple):
+    """How the last layout reads a line: its time and process, where klog's file begins, and where the words begin."""
+
+    stamp: Callable[[bytes], int | None]
+    process: Process
+    site: int
+    words: int
 
 
 class HitLines:
@@ -40,13 +48,11 @@ class HitLines:
         self._opened_at: dict[tuple[str, str, int | None], tuple[bytes, int, int | None]] = {}
 
     def front(self) -> Front:
-        """Return how the last layout reads a time, its process, and where the message begins."""
+        """Return how the last layout reads a line."""
         front = self.stamper.front
-        return (
-            (front.stamp, front.process, front.words)
-            if front is not None
-            else (_no_time, UNKNOWN_PROCESS, LONGEST_LINE)
-        )
+        if front is None:
+            return Front(_no_time, UNKNOWN_PROCESS, NO_SITE, NO_SITE)
+        return Front(front.stamp, front.process, front.site, front.words)
 
     def read(self, line: bytes, block: bytes, index: int) -> ParsedLine:
         """Read a line that the last layout cannot read, or that continues on other lines."""

@@ -15,13 +15,14 @@ from functools import partial
 from kvdiag.base.clock import stamp_of_line
 from kvdiag.base.errors import describe_fault
 from kvdiag.events.embedded_errors import trim_to_string, with_pod
-from kvdiag.events.hit_lines import LONGEST_RECORD, HitLines
+from kvdiag.events.hit_lines import LONGEST_RECORD, Front, HitLines
 from kvdiag.events.kubectl_events import is_row, repeated
 from kvdiag.events.matching import Matcher
+from kvdiag.events.pod_text import is_pod_text
 from kvdiag.events.raw_events import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.repeats import Repeats
 from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
-from kvdiag.events.timestamp_reader import Process, TimestampReader
+from kvdiag.events.timestamp_reader import NO_SITE, Process, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.authors import COMBINED, HEADER, Attribution, reflector_type
 from kvdiag.formats.bodies.gopanic import is_opening
@@ -34,6 +35,7 @@ OPENING = 3  # first lines of a crash dump, each of which may be recognized as t
 MOST_SITES = 4_096
 RELAYED = "relayed"  # placeholder for the component of an error that any program may print
 UNFINISHED = (b"=<", b"\r")  # a value of many lines begins; a carriage return to remove
+UNKNOWN: dict[int, bool] = {}  # what is known of lines that were not met yet
 UNKNOWN_AUTHOR = Attribution()
 
 
@@ -55,6 +57,12 @@ class Recogniser:
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
         self._rpc = RpcReader(vocabulary.kinds, self._lines)
+        self._literals = vocabulary.literals
+        self._simple_literals = [
+            all(number not in self._special or number in self._readers for number in numbers)
+            for numbers in vocabulary.by_literal
+        ]
+        self._printed: dict[tuple[int, Process, bytes], dict[int, bool] | None] = {}
         self._may_print_cache: dict[tuple[str, str, str, bytes, bytes], bool] = {}
 
     @property
@@ -80,7 +88,8 @@ class Recogniser:
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
         """Read one block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
         lines, repeats = self._lines, self._repeats
-        stamp_of, process, rest = lines.front()
+        front = lines.front()
+        stamp_of, process, site, _ = front
         known, seen = repeats.polls.get, repeats.event_counts.get
         for index, line, ids in hits:
             try:
@@ -89,20 +98,21 @@ class Recogniser:
                     self.recognised += event_count
                     repeats.duplicates += event_count
                     continue
-                stamp = stamp_of(line)
+                stamp, events = stamp_of(line), None
                 if stamp is not None and not line.endswith(UNFINISHED):
-                    poll = known(line[rest:])
-                    if poll is not None and poll.count_repeat(stamp, process):
+                    if len(ids) == 1:
+                        events = self._read_alike(ids[0], stamp, front, HitLine(block, index, first_line + index + 1, line))
+                    if events is None and (poll := known(line[site:])) is not None and poll.count_repeat(stamp, process):
                         self.recognised += 1
                         continue
                     parsed: ParsedLine = (stamp, line, process, None)
                 else:
                     parsed = lines.read(line, block, index)
-                    stamp_of, process, rest = lines.front()
-                place = HitLine(block, index, first_line + index + 1, line)
-                events = self._read_single(ids[0], parsed, place, rest) if len(ids) == 1 else None
+                    front = lines.front()
+                    stamp_of, process, site, _ = front
                 if events is None:
-                    events = self._read_all(ids, parsed, place, rest)
+                    place = HitLine(block, index, first_line + index + 1, line)
+                    events = self._read_all(ids, parsed, place, site)
                 if parsed[0] is not None and events:
                     repeats.remember_line(line, events)
             except MemoryError:
@@ -116,28 +126,46 @@ class Recogniser:
         self._repeats.retain(events)
         self._matcher.forget()
 
-    def _read_single(self, literal: int, parsed: ParsedLine, place: HitLine, rest: int) -> int | None:
-        """Read a line with a time and one literal, as most are, in 2 µs; return None for other lines."""
-        stamp, text, process, body = parsed
-        if stamp is None or body is not None or len(place.line) > LONGEST_TEXT:
+    def _read_alike(self, literal: int, stamp: int, front: Front, place: HitLine) -> int | None:
+        """Read a line with one literal by what is known of lines that are alike up to it, as most are, in 1.5 µs.
+
+        Return None if such a line may be more than its words, and must be read in full.
+        """
+        line = place.line
+        at = line.find(self._literals[literal])
+        words = line[front.words : at]
+        printed = self._printed.get((literal, front.process, words), UNKNOWN)
+        if printed is UNKNOWN:
+            printed = {} if self._is_simple(literal, at, front, line) else None
+            if len(words) <= LONGEST_SITE:
+                if len(self._printed) >= MOST_SITES:
+                    self._printed.clear()
+                self._printed[literal, front.process, words] = printed
+        if printed is None or len(line) > LONGEST_TEXT:
             return None
-        found = self._matcher.match(literal, text)
+        found = self._matcher.match_at(self._vocabulary.by_literal[literal], line, at)
         if found is None:
             return 0
-        is_call = found[0] in self._readers
-        if found[0] in self._special and not is_call:
-            return None
-        entry = self._vocabulary.entries[self._owners[found[0]]]
         self.recognised += 1
-        if not self._may_print(entry.component, process, place.line, rest):
+        entry, is_printed = self._vocabulary.entries[self._owners[found[0]]], printed.get(found[0])
+        if is_printed is None:
+            is_printed = printed[found[0]] = self._may_print(entry.component, front.process, line, front.site)
+        if not is_printed:
             return 1
         self._lines.last = stamp
-        if is_call:
-            self._rpc.add(parsed, stamp, place, rest)
+        if found[0] in self._readers:
+            self._rpc.add((stamp, line, front.process, None), stamp, place, front.site)
             return 0
         match = self._matcher.meaning(found, entry, is_long=False)
-        self.raw_events.append(RawEvent(stamp, match, place.number, place.line, process))
+        self.raw_events.append(RawEvent(stamp, match, place.number, line, front.process))
         return 1
+
+    def _is_simple(self, literal: int, at: int, front: Front, line: bytes) -> bool:
+        """Return whether lines that are alike up to a literal have one author, and one event that is all they say."""
+        words = line[front.words : at]
+        is_sited = front.process.ident not in {"", *COMBINED} or front.site == NO_SITE or b"]" in words
+        is_sited = is_sited and at >= front.words and b"reflector" not in words
+        return is_sited and self._simple_literals[literal] and not is_pod_text(line, at)
 
     def _may_print(self, component: str, process: Process, line: bytes, rest: int) -> bool:
         """Return `Attribution.may_print`, or `may_relay` for RELAYED errors; cached for each call site.

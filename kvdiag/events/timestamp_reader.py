@@ -36,6 +36,7 @@ MOST_LAYOUTS = 6  # one per process that writes into the source; the least recen
 MOST_MINUTES = 4096
 MOST_WRAPPED = 16
 LOGRUS = b'time="'
+NO_SITE = 1 << 20  # beyond the end of each line: logrus names no file
 
 
 class Process(NamedTuple):
@@ -59,7 +60,7 @@ class TimedLine(NamedTuple):
 class KlogLayout:
     """A place at which klog's header stands, after the end of a carrier's prefix; one process writes it."""
 
-    __slots__ = ("_at", "_minutes", "_pid", "_second", "_since", "_start", "_tail", "process", "shape", "words")
+    __slots__ = ("_at", "_minutes", "_pid", "_second", "_since", "_start", "_tail", "process", "shape", "site", "words")
 
     def __init__(self, at: int, tail: bytes, process: Process, line: bytes) -> None:
         """`at` is where the header begins in `line`, `tail` what stands before it in every line."""
@@ -68,7 +69,7 @@ class KlogLayout:
         self._minutes: dict[bytes, int] = {}
         self._second, self._start = b"", 0
         self.shape = (at, tail, self._pid)
-        self.words = at + 29  # where file, line and message begin
+        self.words = self.site = at + 29  # where file, line and message begin
 
     def stamp(self, line: bytes) -> int | None:
         """The time of a line of this layout; None when the line has another, or a minute not met yet. 0.3 µs."""
@@ -99,40 +100,57 @@ class KlogLayout:
 
 
 class LogrusLayout:
-    """A place at which `time="2026-11-20T20:48:24.019017790Z"` stands, after the end of a carrier's prefix."""
+    """A place at which `time="2026-11-20T20:48:24.019017790Z"` stands, after the end of a carrier's prefix.
 
-    __slots__ = ("_at", "_minutes", "_since", "_tail", "process", "shape", "words")
+    The number of digits and the zone are the same in all lines of a layout.
+    """
 
-    def __init__(self, at: int, tail: bytes, process: Process) -> None:
-        """`at` is where `time=` begins, `tail` what stands before it in every line."""
-        self._at, self._tail, self._since, self.process = at, tail + LOGRUS, at - len(tail), process
+    __slots__ = (
+        "_after", "_at", "_digits", "_fraction", "_minutes", "_scale", "_second", "_since", "_start", "_tail", "_zone",
+        "process", "shape", "site", "words",
+    )  # fmt: skip
+
+    def __init__(self, at: int, tail: bytes, process: Process, line: bytes) -> None:
+        """`at` is where `time=` begins in `line`, `tail` what stands before it in every line."""
+        self._at, self._tail, self._since, self.process = at + 6, tail + LOGRUS, at - len(tail), process
+        end = line.find(b'"', self._at) + 1
+        self._after = end - (2 if line[end - 2 : end - 1] == b"Z" else 7)  # of the digits
+        self._zone = line[self._after : end]
+        self._digits = max(0, self._after - at - 26)
+        self._fraction = slice(at + 26, at + 26 + min(self._digits, 6))
+        self._scale = 10 ** (6 - min(self._digits, 6))
         self._minutes: dict[bytes, int] = {}
-        self.shape = (at, tail, LOGRUS)
-        self.words = 1 << 20  # the length of the time varies; a containerd log has no polls
+        self._second, self._start = b"", 0
+        self.shape = (at, tail, self._zone, self._after)
+        self.words = end  # where the level begins
+        self.site = NO_SITE
 
     def stamp(self, line: bytes) -> int | None:
         """As of `KlogLayout`."""
-        at = self._at
-        end = line.find(b'"', at + 6)
-        minute = self._minutes.get(self._key(line, end))
-        if minute is None or end < at + 26 or not line.startswith(self._tail, self._since):
+        second = line[self._at : self._at + 20]  # 2026-11-20T20:48:24.
+        if second != self._second and not self._goes_to(second):
             return None
-        try:
-            fraction = line[at + 26 : end - 1 if line[end - 1] == 90 else end - 6][:6]
-            return minute + int(line[at + 23 : at + 25] + fraction.ljust(6, b"0"))
-        except ValueError:
+        if not line.startswith(self._zone, self._after) or not line.startswith(self._tail, self._since):
             return None
+        if not self._digits:
+            return self._start
+        fraction = line[self._fraction]
+        return self._start + int(fraction) * self._scale if fraction.isdigit() else None
 
     def learn(self, line: bytes, stamp: int) -> None:
         """As of `KlogLayout`."""
         if len(self._minutes) >= MOST_MINUTES:
             self._minutes.clear()
-        self._minutes[self._key(line, line.find(b'"', self._at + 6))] = stamp - stamp % MINUTE
+        self._minutes[line[self._at : self._at + 16]] = stamp - stamp % MINUTE
 
-    def _key(self, line: bytes, end: int) -> bytes:
-        """The minute with its zone: `2026-11-20T20:48:Z`, `2026-11-20T20:48:+08:00`."""
-        zone = end - (1 if line[end - 1 : end] == b"Z" else 6)
-        return line[self._at + 6 : self._at + 23] + line[zone:end]
+    def _goes_to(self, second: bytes) -> bool:
+        """As of `KlogLayout`; without a fraction the zone follows the second."""
+        minute = self._minutes.get(second[:16])
+        dot = b"." if self._digits else self._zone[:1]
+        if minute is None or second[19:] != dot or second[16:17] != b":" or not second[17:19].isdigit():
+            return False
+        self._second, self._start = second, minute + int(second[17:19]) * SECOND
+        return True
 
 
 Layout = KlogLayout | LogrusLayout
@@ -210,7 +228,7 @@ class TimestampReader:
         ):
             return
         tail = _tail(line[:at])
-        layout: Layout = KlogLayout(at, tail, process, line) if klog else LogrusLayout(at, tail, process)
+        layout: Layout = KlogLayout(at, tail, process, line) if klog else LogrusLayout(at, tail, process, line)
         layout = next((one for one in self._layouts if one.shape == layout.shape), layout)
         layout.learn(line, stamp)
         self._layouts = [layout, *(one for one in self._layouts if one is not layout)][:MOST_LAYOUTS]
