@@ -25,7 +25,6 @@ LONGEST_ERROR = 12  # lines that an unquoted error may have
 LOOK_BACK = 400  # lines that are searched for the header of a line without one
 
 
-
 class Front(NamedTuple):
     """How the last layout reads a line: its time and process, where klog's file begins, and where the words begin."""
 

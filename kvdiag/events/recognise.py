@@ -101,8 +101,14 @@ class Recogniser:
                 stamp, events = stamp_of(line), None
                 if stamp is not None and not line.endswith(UNFINISHED):
                     if len(ids) == 1:
-                        events = self._read_alike(ids[0], stamp, front, HitLine(block, index, first_line + index + 1, line))
-                    if events is None and (poll := known(line[site:])) is not None and poll.count_repeat(stamp, process):
+                        events = self._read_alike(
+                            ids[0], stamp, front, HitLine(block, index, first_line + index + 1, line)
+                        )
+                    if (
+                        events is None
+                        and (poll := known(line[site:])) is not None
+                        and poll.count_repeat(stamp, process)
+                    ):
                         self.recognised += 1
                         continue
                     parsed: ParsedLine = (stamp, line, process, None)

@@ -45,6 +45,7 @@ _CONTEXT = {
     "csi.storage.k8s.io/pod.name": "pod_name",
     "csi.storage.k8s.io/pod.namespace": "pod_namespace",
 }
+LONGEST_PAYLOAD = 64 << 10  # characters of a request that are searched; the rest is ignored, to bound the time
 _NAMES = {name.replace("_", ""): name for name in _REQUEST_FIELDS}
 # If the end of the secrets is unclear, all following text counts as secret.
 _SECRETS = lazy_regex(
@@ -104,7 +105,8 @@ def request_of(text: str, inside: str = "") -> dict[str, str]:
     if inside and isinstance(payload, dict):
         payload = payload.get(inside)
     names = from_json(payload) if isinstance(payload, dict) else from_text(text)
-    mode = _MODE.search(text, 0, 65536)
+    # Most payloads have no mode: 0.1 µs instead of 4.
+    mode = _MODE.search(text, 0, LONGEST_PAYLOAD) if "ode" in text or "ODE" in text else None
     nodes = mode.group(1).upper() if mode else ""
     nodes = _MODES.get(nodes) or nodes.partition("_NODE_")[0]
     return names | {"access_mode": nodes} if nodes in {"SINGLE", "MULTI"} else names
@@ -133,7 +135,7 @@ def from_json(payload: Mapping[str, object]) -> dict[str, str]:
 
 def from_text(text: str) -> dict[str, str]:
     """Return the names in a request that is proto text, a Go dump, or truncated."""
-    text = _SECRETS.sub("", text[:65536])
+    text = _SECRETS.sub("", text[:LONGEST_PAYLOAD])
     names: dict[str, str] = {}
     for key, quoted, bare in _PAIR.findall(text):
         names.setdefault(_NAMES[key.lower().replace("_", "")], quoted or bare)

@@ -90,10 +90,10 @@ _NOTHING = frozenset(("", "<nil>", "null", "nil"))
 
 def read_fragment(message: str, fields: Mapping[str, str]) -> RpcFragment | None:
     """Return the fragment of a CSI call in the unescaped message and fields of a record; None if there is none."""
-    if not _LIKELY.search(message):
-        return None
     if message.startswith("gRPCCall: "):
         return _whole(message[10:])
+    if not _LIKELY.search(message):
+        return None
     returned = _RETURNED.match(message)
     if returned:
         call_id, method, request, error = returned.groups()
