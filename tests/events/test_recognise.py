@@ -347,3 +347,34 @@ def test_a_line_that_tells_only_how_much_later_it_is():
     """In dmesg -H a line without a minute is of the minute above it."""
     (one,) = raw_events("[Jul15 03:49] acpi: words", f"[  +0.125642] {SILENT}")
     assert to_datetime(one.stamp).strftime("%m-%d %H:%M") == "07-15 03:49"
+
+
+KILLING = 'E1120 20:39:21.779765    6175 prober.go:107] "Probe failed" pod="shop/web-0" output="{} {}'
+REMOVED = f'"Pod worker has been requested for removal but is still not fully terminated" podUID="{UID}"'
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_equal_words_are_judged_by_what_stands_before_them(turned):
+    """A line of kubelet, and the same words in the output of a probe, of a short and of a long one."""
+    kubelets = f"I1120 20:39:20.100000    6175 kubelet_pods.go:1026] {REMOVED}"
+    of_pods = [KILLING.format(before, REMOVED) for before in ("", "x" * 200)]
+    lines = [*of_pods, kubelets] if turned else [kubelets, *of_pods]
+    kinds = [one.match.entry.kind for one in raw_events(*lines) if one.match.refs[:1] == (("pod_uid", UID),)]
+    assert kinds == [told(raw_events(kubelets)[0])[0]]
+
+
+@pytest.mark.parametrize(
+    "path", sorted(builtin_patterns().parent.glob("sample-logs/*/*.log")), ids=lambda p: p.parent.name
+)
+def test_a_line_means_the_same_after_any_other(path):
+    """What is known of lines that begin alike changes nothing: each line alone has the kind it has in its log."""
+    lines = path.read_text("utf-8", "replace").splitlines()[:1500]
+    vocabulary, scan = known()
+    together = {
+        (one.line, one.match.entry.kind, one.match.refs) for one in recogniser(lines).raw_events if not one.more
+    }
+    alone = Recogniser(vocabulary)
+    alone._simple_literals = [False] * len(vocabulary.literals)  # so that each line is read in full
+    data = "".join(f"{line}\n" for line in lines).encode()
+    alone.feed(data, 0, scan.scan(data))
+    assert together == {(one.line, one.match.entry.kind, one.match.refs) for one in alone.raw_events if not one.more}
