@@ -86,6 +86,7 @@ class _Document:
         self._in_string = self._escaped = False
         self._key = b""
         self._entry: _Entry | None = None
+        self._last = 0  # the number of the last entry
 
     @property
     def is_outside(self) -> bool:
@@ -109,7 +110,8 @@ class _Document:
                 ends = self._accept(found.group())
             if ends and self._entry:
                 self._entry.add(piece[begins:at])
-                yield from self._entry.rewritten()
+                for self._last, text in self._entry.rewritten(self._last):
+                    yield self._last, text
                 self._entry = None
         is_broken = self._is_broken(piece)
         if self._entry:
@@ -193,8 +195,11 @@ class _Entry:
         """Append the next bytes."""
         self._held += piece
 
-    def rewritten(self) -> Iterator[Line]:
-        """Yield the entry as one line, numbered as the line of its message; invalid JSON as it is."""
+    def rewritten(self, last: int) -> Iterator[Line]:
+        """Yield the entry as one line, numbered as the line of its message; invalid JSON as it is.
+
+        Where several entries are on one line, each has a number of its own: that after `last`.
+        """
         try:
             entry = json.loads(self._held)
         except (ValueError, RecursionError):
@@ -206,7 +211,7 @@ class _Entry:
         message_key = (_POD_KEY if is_of_pod else _MESSAGE_KEY).search(self._held)
         number = self._number + self._held.count(b"\n", 0, message_key.start() if message_key else 0)
         for text in _lines_of(entry):
-            yield number, text
+            yield max(number, last + 1), text
 
     def lines(self, *, at_once: bool) -> Iterator[Line]:
         """Yield the lines of an entry that is invalid or too long."""
