@@ -6,6 +6,7 @@
 # make mutants   faults put into each rule, which its own tests must notice
 # make explore   what must hold for any input, by thousands of examples that are new each time
 # make pyz       dist/kvdiag.pyz: one file that runs wherever there is Python 3.11 or newer
+# make krew      dist/kvdiag.yaml and its archive, by which krew installs `kubectl kvdiag`
 # make docs      the documentation as a site: build/site
 # make pictures  draws the pictures in it again (needs a Chromium)
 # make holmes    the toolset for HolmesGPT, run by HolmesGPT itself (800 MB)
@@ -20,6 +21,7 @@ UNTIL ?= 2026-11-20T20:41:00Z
 LOG ?=
 SECONDS ?= 600
 LOCKED ?= yes
+HOMEPAGE ?= https://github.com/OWNER/kvdiag
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,7 +33,7 @@ KEEP := env -u PYTHONDONTWRITEBYTECODE
 SPREAD := -n auto --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures holmes pyz clean format
+.PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures holmes pyz krew clean format
 
 demo: $(VENV)/.installed
 	@$(BIN)/kvdiag analyze --fail-on never --until $(UNTIL) sample-logs/$(DEMO)
@@ -96,6 +98,9 @@ pyz: $(VENV)/.integration
 	$(PIP) install --target build/pyz --no-deps .
 	rm -rf build/pyz/hyperscan build/pyz/hyperscan-*
 	$(BIN)/shiv --site-packages build/pyz --console-script kvdiag --reproducible --output-file dist/kvdiag.pyz
+
+krew: pyz
+	$(BIN)/python -m tools.krew $(HOMEPAGE)
 
 pictures: $(VENV)/.integration
 	$(BIN)/python bench/pictures.py

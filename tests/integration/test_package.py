@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -190,6 +192,37 @@ def test_the_single_file_works_where_nothing_else_is(single_file, tmp_path):
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr.decode()
         assert done.stdout == run([sys.executable, "-m", "kvdiag"], ROOT)
+
+
+def test_krew_can_install_the_plugin(single_file, tmp_path):
+    """The manifest passes the checks of krew's validate.go; the archive is the one it names, and runs behind a link."""
+    (ROOT / "dist").mkdir(exist_ok=True)
+    shutil.copy(single_file, ROOT / "dist/kvdiag.pyz")
+    home = "https://github.com/example/kvdiag"
+    subprocess.run([sys.executable, "-m", "tools.krew", home], cwd=ROOT, check=True, timeout=60)
+    manifest = yaml.safe_load((ROOT / "dist/kvdiag.yaml").read_text("utf-8"))
+    spec = manifest["spec"]
+    assert (manifest["apiVersion"], manifest["kind"]) == ("krew.googlecontainertools.github.com/v1alpha2", "Plugin")
+    assert manifest["metadata"]["name"] == "kvdiag"
+    assert re.fullmatch(r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", spec["version"])
+    assert "\n" not in spec["shortDescription"]
+    (platform,) = spec["platforms"]
+    assert {one["key"] for one in platform["selector"]["matchExpressions"]} == {"os"}
+    packed = ROOT / "dist" / platform["uri"].rpartition("/")[2]
+    assert platform["uri"].startswith(f"{home}/releases/download/{spec['version']}/")
+    assert hashlib.sha256(packed.read_bytes()).hexdigest() == platform["sha256"]
+    store, on_path = tmp_path / "store", tmp_path / "bin"
+    on_path.mkdir()
+    with tarfile.open(packed) as archive:
+        archive.extractall(store, filter="data")
+    (on_path / "kubectl-kvdiag").symlink_to(store / platform["bin"])
+    environment = {"HOME": str(tmp_path), "PATH": f"{on_path}:{os.environ['PATH']}", "KVDIAG_PYTHON": sys.executable}
+    command = ["kubectl-kvdiag", "node", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    assert "kubectl kvdiag node" in done.stdout.decode()
+    old = subprocess.run(command, env={**environment, "KVDIAG_PYTHON": "false"}, capture_output=True, check=False)
+    assert (old.returncode, b"needs Python 3.11" in old.stderr) == (2, True)
 
 
 def test_the_steps_of_the_image_install_kvdiag(tmp_path):
