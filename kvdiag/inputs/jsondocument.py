@@ -110,8 +110,9 @@ class _Document:
                 ends = self._accept(found.group())
             if ends and self._entry:
                 self._entry.add(piece[begins:at])
-                for self._last, text in self._entry.rewritten(self._last):
-                    yield self._last, text
+                for number_of_entry, text in self._entry.rewritten(self._last):
+                    self._last = number_of_entry
+                    yield number_of_entry, text
                 self._entry = None
         is_broken = self._is_broken(piece)
         if self._entry:
