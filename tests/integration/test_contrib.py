@@ -1,4 +1,4 @@
-"""What other tools run of ours: the plugin of Node Problem Detector, the toolset of HolmesGPT."""
+"""What other tools run of ours: the plugin of Node Problem Detector, the toolset of HolmesGPT, the dashboard of Grafana."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,3 +65,57 @@ def test_holmesgpt(with_kvdiag):
             ["sh", "-c", command], env=with_kvdiag, cwd=ROOT, capture_output=True, text=True, check=False
         )
         assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
+
+
+def queries() -> dict[str, str]:
+    """Give each panel's query for all nodes, by its title."""
+    dashboard = json.loads((ROOT / "contrib/grafana/kvdiag.json").read_text("utf-8"))
+    return {one["title"]: one["targets"][0]["expr"].replace("$node", ".+") for one in dashboard["panels"]}
+
+
+def test_the_dashboard_asks_for_what_kvdiag_writes():
+    """Each query is about metrics of `-o prometheus`, and all of these are shown."""
+    command = [sys.executable, "-m", "kvdiag", "analyze", "--fail-on", "never", "-o", "prometheus"]
+    written = subprocess.run(
+        [*command, ROOT / "sample-logs/hostpath-driver-lost-state"], capture_output=True, check=True
+    )
+    metrics = {line.split()[2] for line in written.stdout.decode().splitlines() if line.startswith("# TYPE")}
+    asked = {word for query in queries().values() for word in re.findall(r"kvdiag_\w+", query)}
+    assert asked == metrics
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool runs the queries of the dashboard")
+def test_prometheus_answers_the_queries_of_the_dashboard(tmp_path):
+    """Of three nodes one has a cause, one a symptom alone, and one has not run for three hours."""
+    found = 'kvdiag_findings{{instance="{}",rule="r",severity="{}",verdict="confirmed",role="{}"}}'
+    series = {
+        found.format("a", "high", "cause"): "1x240",
+        found.format("b", "low", "symptom"): "1x240",
+        **{f'kvdiag_last_run_timestamp_seconds{{instance="{node}"}}': "14300x240" for node in "ab"},
+        'kvdiag_last_run_timestamp_seconds{instance="c"}': "3600x240",
+        'kvdiag_unreadable_inputs{instance="a"}': "0x240",
+        'kvdiag_unexplained_error_lines{instance="a"}': "2x240",
+        'kvdiag_unexplained_error_lines{instance="b"}': "3x240",
+    }
+    labels = '{instance="a", rule="r", severity="high", verdict="confirmed"}'
+    expected = {
+        "Nodes with a failure": ("{}", 1),
+        "Nodes without a run for two hours": ("{}", 1),
+        "Nodes with inputs that could not be read": ("{}", 0),
+        "Error lines that nothing explains": ("{}", 5),
+        "Causes by severity": ('{severity="high"}', 1),
+        "Nodes by cause": ('{rule="r"}', 1),
+        "Causes now": (labels, 1),
+    }
+    tests = [
+        {"expr": query, "eval_time": "4h", "exp_samples": [{"labels": expected[title][0], "value": expected[title][1]}]}
+        for title, query in queries().items()
+    ]
+    given = [{"series": name, "values": values} for name, values in series.items()]
+    text = {
+        "evaluation_interval": "1m",
+        "tests": [{"interval": "1m", "input_series": given, "promql_expr_test": tests}],
+    }
+    (tmp_path / "tests.yaml").write_text(json.dumps(text), "utf-8")
+    done = subprocess.run(["promtool", "test", "rules", tmp_path / "tests.yaml"], capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
