@@ -86,6 +86,7 @@ _KERNEL_WORDS = (
         b"allocate memory on",
         b"hostbyte",
         b"offline device",
+        b"Device offlined",
         b"EXT4-fs ",
     ),
     *(b"BTRFS ", b"borting journal", b"borted journal", b"readonly", b"read-only", b"device-mapper: ", b"nvme"),
