@@ -11,6 +11,7 @@ from kvdiag.analysis.error_lines.causes import with_causes
 from kvdiag.analysis.error_lines.error_index import ErrorIndex
 from kvdiag.analysis.error_lines.retries import names_of, retried_pods
 from kvdiag.analysis.finding_filters import check_pod, requested_findings, requested_subjects
+from kvdiag.analysis.triage import stuck_subjects
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import WindowError
 from kvdiag.explain.benign import known_benign
@@ -53,7 +54,8 @@ def analyze_case(
     """Return the report on all inputs of a case, and the history that it is based on."""
     options, error_index = case.options, ErrorIndex(known_benign())
     inputs = case.inputs() if options.paths or not texts else ()
-    history, readings, logs, clocks = case.read(chain(texts, inputs), progress, error_index.begin)
+    analysis = case.read(chain(texts, inputs), progress, error_index.begin)
+    history, readings, logs, clocks = analysis
     options = case.options  # times of day now have a date
     readings = tuple(error_index.widened(readings, clocks))
     ranked = case.ranked(history)
@@ -66,6 +68,8 @@ def analyze_case(
     if errors.groups:
         errors = with_causes(errors, dialect_of(history, ""))
     names = {name for finding in ranked for name in names_of(finding)}
+    stuck = stuck_subjects(case, analysis, ranked, errors.groups)
+    names |= {one.name for one in stuck}
     report = Report(
         version=__version__,
         inputs=readings,
@@ -75,7 +79,7 @@ def analyze_case(
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=tuple(str(problem) for problem in case.problems if not problem.exit_code),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
-        errors=errors._replace(retried=retried_pods(logs, clocks, names, scope)),
+        errors=errors._replace(stuck=stuck, retried=retried_pods(logs, clocks, names, scope)),
         span=_span(readings, options),
     )
     return report, history

@@ -107,6 +107,7 @@ class Case:
         self.patterns = patterns or load_patterns(options)
         self.problems: list[InputError] = []
         self._possible_rules: list[Rule] | None = None  # if known
+        self._reads: tuple[Sequence[LogRead], Sequence[SnapshotRead]] = ((), ())
 
     def inputs(self) -> Iterator[Source]:
         """Yield the user's inputs, and the snapshot files beside the logs."""
@@ -130,12 +131,20 @@ class Case:
         kinds = None if rules is None else kinds_of(rules)
         if not (snapshot_reads or any(read.facts for read in reads)):
             self._possible_rules = rules
+        self._reads = reads, snapshot_reads
         history = self.correlate(reads, clocks, snapshot_reads, kinds=kinds)
         readings = tuple(_readings(reads, clocks))
         self.problems.extend(window_problems(readings, history, self.options))
         readings = (*readings, *(file.reading for file in snapshot_reads))
         logs = tuple(read.log for read in reads)
         return Analysis(history, readings, logs, clocks)
+
+    def whole_history(self, analysis: Analysis) -> History:
+        """Return the history of what was read with all its events, also those that no rule needs."""
+        if not self._judges_only:
+            return analysis.history
+        reads, snapshot_reads = self._reads
+        return self.correlate(reads, analysis.clocks, snapshot_reads)
 
     def clocks(self, reads: Sequence[LogRead]) -> Clocks:
         """Return the clocks of the logs."""

@@ -41,6 +41,9 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)[^\s\"'`:,\])]{{2,300}})",
         r"(?<![\w:./-])(/[\w.@+~=%-]{1,100}/[^\s\"'`:,)\]>]{1,300})",
     ),
+    "bindsource": _compiled(
+        r"mounting \"(/[^\s\"]{1,300})\" to rootfs", r"mount (?:src=)?(/[^\s\"':,]{1,300})(?::/|, dst=)"
+    ),
     "device": _compiled(
         r"special device (\S{3,160}) does",
         r"(/dev/[\w./:@+-]{2,160})",
@@ -146,7 +149,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
 }
 WHOLE_FIRST = frozenset(("entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process"))
 """Kinds that have words of their own: they are searched in the whole record before others near the cause."""
-PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "mounted", _TARGET, "jsonfile"))
+PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile"))
 HOSTS = frozenset(("host", "listen", "url"))
 
 

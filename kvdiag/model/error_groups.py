@@ -45,6 +45,25 @@ class RetriedPod(NamedTuple):
     is_ongoing: bool
 
 
+class StuckSubject(NamedTuple):
+    """A pod, volume or node without a finding that waits for a step; `since` is microseconds UTC.
+
+    `kind` is pod, volume or node; `waits_for` names the missing step. `failure` is the last step that failed, `retries`
+    the number of failures; both are empty if it waits without an error. `groups` are the errors that may show why, the
+    likeliest first.
+    """
+
+    kind: str
+    name: str
+    node: str
+    state: str
+    waits_for: str
+    since: int
+    failure: str
+    retries: int
+    groups: tuple[ErrorGroup, ...] = ()
+
+
 class Histogram(NamedTuple):
     """Counts of lines over time: `counts[n]` lines from `begins + n * width` on, in microseconds UTC."""
 
@@ -60,8 +79,9 @@ class Errors(NamedTuple):
     """How many lines there are, how many of them are explained or benign, and the groups of the rest.
 
     Ongoing groups come first, then the most frequent. `known` are the groups that are explained or benign; `unlisted`
-    counts lines of groups beyond the limit. `retried` are pods that fail again and again. `when` counts all lines that
-    are not benign, up to the number of lines that are stored individually.
+    counts lines of groups beyond the limit. `stuck` are subjects without a finding that wait for a step, `retried`
+    other pods that fail again and again. `when` counts all lines that are not benign, up to the number of lines that
+    are stored individually.
     """
 
     lines: int = 0
@@ -71,6 +91,7 @@ class Errors(NamedTuple):
     known: tuple[ErrorGroup, ...] = ()
     unlisted: int = 0
     retried: tuple[RetriedPod, ...] = ()
+    stuck: tuple[StuckSubject, ...] = ()
     when: Histogram = NEVER
 
     @property

@@ -28,7 +28,8 @@ class InventoryRow:
 
     `stuck`: since `life.since` it waits for a step that failed or is long overdue; never if it `is_doubtful`, that is,
     if the logs contain only failures of it. `illegal` are the transitions out of order. `causes` are the rules that
-    explain its findings. The transitions of `life` are not used.
+    explain its findings. `failures` are the last event of each step that failed and did not succeed later. The
+    transitions of `life` are not used.
     """
 
     life: Lifecycle
@@ -40,6 +41,7 @@ class InventoryRow:
     stuck: bool = False
     retries: int = 0
     failure: str = ""
+    failures: tuple[Event, ...] = ()
     illegal: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()

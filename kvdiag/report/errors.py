@@ -11,7 +11,7 @@ import io
 from collections.abc import Sequence
 from typing import TextIO
 
-from kvdiag.base.clock import DAY, to_datetime
+from kvdiag.base.clock import DAY, format_clock, to_datetime
 from kvdiag.model.error_groups import Errors, RetriedPod
 from kvdiag.report import RenderOptions
 from kvdiag.report.line_text import ErrorsText, ErrorText
@@ -20,6 +20,8 @@ from kvdiag.report.short import short_ids
 
 FIRST = 5  # groups and pods that a report lists, unless -v
 FIRST_BESIDE = 2  # beside a finding, one line each
+FIRST_STUCK = 3  # stuck subjects, each with so many error lines, unless -v
+FIRST_LINES = 2
 LEAST = 24  # columns for what a line says; with fewer its place is on a line of its own
 
 
@@ -47,10 +49,30 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
     return bool(errors.groups or errors.retried)
 
 
+def draw_stuck(errors: ErrorsText, screen: Screen, *, folder: str = "") -> bool:
+    """The section about what waits for a step and has no finding; return whether there was anything."""
+    is_all = bool(screen.options.verbose)
+    if errors.stuck:
+        screen.text("Stuck, cause unknown", style="bold")
+    for stuck in errors.stuck if is_all else errors.stuck[:FIRST_STUCK]:
+        failed = f"; {_count_noun(stuck.retries, 'failure')}, last: {stuck.failure}" if stuck.retries else ""
+        since = format_clock(stuck.since)
+        screen.text(f"{stuck.name} waits for {stuck.waits_for} since {since}{failed}", indent=2, hang=2)
+        for group in stuck.groups if is_all else stuck.groups[:FIRST_LINES]:
+            _draw_sample(group, screen, folder, margin="    ", most=0)
+            _draw_cause(group, screen, 4)
+    left = len(errors.stuck) - FIRST_STUCK
+    if left > 0 and not is_all:
+        screen.text(f"{left} more: -v, kvdiag pods --stuck, kvdiag volumes --stuck", indent=2)
+    return bool(errors.stuck)
+
+
 def error_lines(errors: ErrorsText, *, width: int) -> list[str]:
     """The same section as lines of text, for the page."""
     stream = io.StringIO()
-    draw_errors(errors, Screen(stream, RenderOptions(width=width)))
+    screen = Screen(stream, RenderOptions(width=width))
+    draw_stuck(errors, screen)
+    draw_errors(errors, screen)
     return stream.getvalue().splitlines()
 
 
@@ -61,6 +83,7 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
     screen.text(
         f"Error lines: {errors.lines}, of them {errors.explained} explained by findings, {errors.benign} harmless"
     )
+    draw_stuck(text, screen)
     draw_errors(text, screen)
     known = text.known(show_benign=show_benign)
     if known:

@@ -39,6 +39,20 @@ def plain_errors(errors: Errors) -> Plain:
         "benign": errors.benign,
         "unlisted": errors.unlisted,
         "groups": [_plain_group(group) for group in errors.groups],
+        "stuck": [
+            {
+                "kind": stuck.kind,
+                "name": stuck.name,
+                "node": stuck.node,
+                "state": stuck.state,
+                "waits_for": stuck.waits_for,
+                "since": rfc3339(stuck.since),
+                "failure": stuck.failure,
+                "retries": stuck.retries,
+                "groups": [_plain_group(group) for group in stuck.groups],
+            }
+            for stuck in errors.stuck
+        ],
         "retried": [
             {
                 "pod": pod.pod,

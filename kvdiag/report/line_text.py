@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod
+from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod, StuckSubject
 from kvdiag.model.report import Evidence
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import evidence_message, message_of_line
@@ -50,6 +50,20 @@ class ErrorText(NamedTuple):
     cause: SafeText
 
 
+class StuckText(NamedTuple):
+    """A subject that waits for a step and has no finding; `groups` are the errors that may show why, likeliest first.
+
+    `name` is its kind and name; `since` is microseconds UTC.
+    """
+
+    name: SafeText
+    waits_for: SafeText
+    since: int
+    failure: SafeText
+    retries: int
+    groups: tuple[ErrorText, ...]
+
+
 class ErrorsText:
     """Error lines in groups: those that nothing explains, and those that something does."""
 
@@ -67,6 +81,11 @@ class ErrorsText:
     def retried(self) -> Sequence[RetriedPod]:
         """Pods that fail again and again without a finding."""
         return [pod._replace(pod=clean(pod.pod, redact=self._redact)) for pod in self._errors.retried]
+
+    @cached_property
+    def stuck(self) -> Sequence[StuckText]:
+        """Pods, volumes and nodes that wait for a step and have no finding."""
+        return [_stuck_text(one, redact=self._redact) for one in self._errors.stuck]
 
     def known(self, *, show_benign: bool) -> Sequence[ErrorText]:
         """Groups that a finding explains, and those that are harmless where asked for."""
@@ -110,4 +129,16 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         reason=clean(group.explained_by or group.benign, redact=redact),
         line=line,
         cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),
+    )
+
+
+def _stuck_text(stuck: StuckSubject, *, redact: bool) -> StuckText:
+    node = f" on {stuck.node}" if stuck.node else ""
+    return StuckText(
+        name=clean(f"{stuck.kind} {stuck.name}{node}", redact=redact),
+        waits_for=clean(stuck.waits_for, redact=redact),
+        since=stuck.since,
+        failure=clean(stuck.failure, redact=redact),
+        retries=stuck.retries,
+        groups=tuple(error_text(group, redact=redact) for group in stuck.groups),
     )

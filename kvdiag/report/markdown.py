@@ -77,6 +77,9 @@ def _sure(finding: FindingText) -> str:
 
 
 def _foot(report: ReportText) -> Iterator[str]:
+    for stuck in report.errors.stuck[:MOST_CAUSES]:
+        yield from ("", f"Stuck, cause unknown: {code(stuck.name)} waits for {stuck.waits_for}.")
+        yield from (f"- {code(group.line.place)} {code(group.line.message)}" for group in stuck.groups[:1])
     if groups := len(report.errors.groups):
         yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
         for group in report.errors.groups[:MOST_CAUSES]:

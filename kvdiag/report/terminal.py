@@ -9,7 +9,7 @@ from kvdiag.base.clock import format_clock
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.errors import draw_errors
+from kvdiag.report.errors import draw_errors, draw_stuck
 from kvdiag.report.line_text import LineText
 from kvdiag.report.overview import MOST_ROWS, draw_overview
 from kvdiag.report.phrases import explain_command
@@ -50,6 +50,8 @@ def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:
         draw_overview(report.failures, screen)
         screen.blank()
     _failures(report, screen)
+    if draw_stuck(report.errors, screen, folder=report.folder):
+        screen.blank()
     _notes(report, screen)
     _needs(report, screen)
     _foot(report, screen)

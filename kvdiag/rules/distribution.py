@@ -140,12 +140,15 @@ def is_placeholder(name: str) -> bool:
 def dialect_of(history: History, node: str) -> Dialect:
     """Return the commands for a node, detected from its logs."""
     texts = list(_texts(history, node))
-    votes = _votes(texts, {one.name: one.signs for one in distributions()})
+    signs = {one.name: one.signs for one in distributions()}
+    votes = _votes(texts, signs)
     runtimes = _votes(texts, _runtimes())
     for version in history.versions:
         if not node or not version.node or version.node == node:
             votes.update(one.name for one in distributions() if any(part in version.version for part in one.versions))
-    name = max(votes, key=lambda one: votes[one], default="plain")
+    best = [one for one in votes if votes[one] == max(votes.values())]
+    whole = "\n".join(texts) if len(best) > 1 else ""  # versions of one distribution share marks
+    name = max(best, key=lambda one: sum(sign in whole for sign in signs[one]), default="plain")
     distribution = next(one for one in distributions() if one.name == name)
     seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
     if seen_runtime == "docker" and _is_without_dockershim(history, node):

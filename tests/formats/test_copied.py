@@ -32,6 +32,8 @@ JOURNAL = b"Nov 20 20:39:21 worker-1 kubelet[6175]: "
         rb"C:\Program Files\k\kubelet.err.log:",
         b"2026-11-20.log:9:",
         b"* ",
+        b"13. ",
+        b"  7. ",
         b"- ",
         b"> ",
         b">> > ",

@@ -37,6 +37,15 @@ def seen(*lines, node="n1", source="node.log", versions=()):
     [
         (f"Mar 12 08:00:01 n1 kubelet[2201]: {KLOG}", "plain"),
         (f"Mar 12 08:00:01 n1 microk8s.daemon-kubelite[2201]: {KLOG}", "microk8s"),
+        (f"Mar 12 08:00:01 n1 microk8s.daemon-kubelet[2201]: {KLOG}", "microk8s-1.20"),
+        (
+            "Mar 12 08:00:01 n1 systemd[1]: snap.microk8s.daemon-kubelet.service: Failed with result 'exit-code'.",
+            "microk8s-1.20",
+        ),
+        (
+            "Mar 12 08:00:01 n1 systemd[1]: snap.microk8s.daemon-containerd.service: Failed with result 'exit-code'.",
+            "microk8s",
+        ),
         (f"Mar 12 08:00:01 n1 k3s[2201]: {KLOG}", "k3s"),
         ("[talos] 2024/03/12 08:00:01 service[kubelet](Waiting): Error running Containerd(kubelet)", "talos"),
         (f"Mar 12 08:00:01 n1 rke2[2201]: {KLOG}", "rke2"),
@@ -120,6 +129,7 @@ def test_a_node_with_windows_has_commands_of_windows():
         ("plain", "{host} ps -e", "ps -e"),
         ("microk8s", "{status:containerd}", "systemctl status snap.microk8s.daemon-containerd"),
         ("microk8s", "{restart:kubelet}", "systemctl restart snap.microk8s.daemon-kubelite"),
+        ("microk8s-1.20", "{restart:kubelet}", "systemctl restart snap.microk8s.daemon-kubelet"),
         ("k3s", "{crictl} pods", "k3s crictl pods"),
         ("plain", "{certificate:kubelet}", "/var/lib/kubelet/pki/kubelet-client-current.pem"),
         ("k3s", "{certificate:kubelet}", "/var/lib/rancher/k3s/agent/client-kubelet.crt"),

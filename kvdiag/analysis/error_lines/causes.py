@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import islice, takewhile
 
+from kvdiag.analysis.error_lines.groups import is_other
 from kvdiag.analysis.error_lines.lines import body_of
 from kvdiag.formats.bodies.plain import level
-from kvdiag.model.error_anatomy import ErrorAnatomy
+from kvdiag.model.error_anatomy import STRONG, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.rules.causes import with_command
 from kvdiag.rules.distribution import Dialect
@@ -15,9 +16,17 @@ MOST_READ = 100  # groups; a report shows five, and reading one takes 0.3 ms
 
 
 def with_causes(errors: Errors, dialect: Dialect) -> Errors:
-    """Return the error lines with the anatomy of each of the first groups; `dialect` is that of the node."""
+    """Return the error lines with the anatomy of each of the first groups; `dialect` is that of the node.
+
+    Of the ongoing groups, and of the others, those that name a cause by themselves come first.
+    """
     read = [group._replace(anatomy=anatomy_of(group, dialect)) for group in islice(errors.groups, MOST_READ)]
+    read.sort(key=lambda group: (is_other(group.component), not group.is_ongoing, not _is_cause(group.anatomy)))
     return errors._replace(groups=(*read, *errors.groups[MOST_READ:]))
+
+
+def _is_cause(anatomy: ErrorAnatomy | None) -> bool:
+    return anatomy is not None and anatomy.strength >= STRONG and not anatomy.note
 
 
 def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:

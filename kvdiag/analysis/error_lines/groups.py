@@ -236,11 +236,23 @@ def is_ongoing(count: int, begins: int, ends: int, end: int | None) -> bool:
     return end - ends <= min(FEW, max(MINUTE, OFTEN * pause))
 
 
+def is_other(component: str) -> bool:
+    """Return whether a program is neither of the node nor a controller, as far as it is known."""
+    return component not in NODE and component not in CONTROLLERS and component != ""
+
+
 def _order(one: tuple[_RowKey, _Row]) -> tuple[bool, bool, int, int, str, str, str]:
     """Sort key: components of the node and controllers first, then ongoing groups, then by count."""
     place, row = one
-    is_other = place.component not in NODE and place.component not in CONTROLLERS and place.component != ""
-    return is_other, not row.goes_on, -row.count, row.begins or 0, place.component, place.where, place.words
+    return (
+        is_other(place.component),
+        not row.goes_on,
+        -row.count,
+        row.begins or 0,
+        place.component,
+        place.where,
+        place.words,
+    )
 
 
 def _group(place: _RowKey, row: _Row) -> ErrorGroup:

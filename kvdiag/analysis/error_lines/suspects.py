@@ -69,6 +69,8 @@ _VERBOSITY = (b'"v":', rb'"v\":')
 _REPORTS = (
     *(b'type="Warning"', b"type: 'Warning'", b"rror: rpc error: code = ", b"rror rpc error: code = "),
     *(b"failed to attach: rpc error: code = ", b"failed to detach: rpc error: code = "),  # of the external-attacher
+    b": rpc error: code = Internal desc = ",  # of a driver: `/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: …`
+    *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
@@ -84,6 +86,7 @@ _KERNEL_WORDS = (
         b"allocate memory on",
         b"hostbyte",
         b"offline device",
+        b"Device offlined",
         b"EXT4-fs ",
     ),
     *(b"BTRFS ", b"borting journal", b"borted journal", b"readonly", b"read-only", b"device-mapper: ", b"nvme"),
@@ -100,6 +103,7 @@ _ANYWHERE = (
     *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed", b"EDAC ", b"Memory failure: 0x"),
     *(b"hardware memory ", b"block allocation failed for", b"This should not happen!!", b"file-max limit ", b"TCP: "),
     *(b"SysRq : ", b"sysrq: ", b" error, dev "),
+    *(b"No retries permitted until ", b"[talos] ", b'apparmor="DENIED"', b"avc:  denied", b"} Failed", b"} BackOff: "),
 )
 
 

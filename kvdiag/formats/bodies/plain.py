@@ -16,6 +16,7 @@ from kvdiag.formats.bodies import gopanic
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.values import Level
 
+AUDIT = "audit"  # the kernel's audit records, by journald
 _LOOKED_AT = 400  # bytes of a line
 _TOKENS = 3  # before the level: a time, a thread, a logger
 _DATE = lazy_regex(
@@ -31,6 +32,11 @@ _FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?
 _BARE = lazy_regex(
     rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
     rb"|[Ff]ailed to [a-z][^\n]{2,300}?: \S"
+)
+# kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; Talos.
+_FAILED = lazy_regex(
+    rb"Operation for \"[^\n]{1,300}failed\. No retries permitted until |event for [\w.-]{1,253}: \{[^}\n]{1,300}\} "
+    rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 _CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
@@ -53,7 +59,7 @@ _KERNEL = lazy_regex(
     rb"|NVRM: Xid |Out of memory: Kill|out of memory: Kill|oom-kill:constraint=|invoked oom-killer"
     rb"|fork rejected by pids controller|page allocation failure|Unable to allocate memory on node"
     rb"|I/O error|(?:critical (?:target|medium|space allocation|nexus)|reservation conflict|timeout|protection"
-    rb"|recoverable transport|kernel resource) error, dev |FAILED Result: hostbyte|offline device"
+    rb"|recoverable transport|kernel resource) error, dev |FAILED Result: hostbyte|offline device|Device offlined - "
     rb"|EXT4-fs (?:error|\(\S{1,40}\): .{0,60}error)|[Dd]elayed block allocation failed for inode "
     rb"|This should not happen!! {1,2}Data will be lost|Remounting filesystem read-only|forced readonly"
     rb"|[Aa]borting journal|Detected aborted journal|BTRFS (?:error|critical)"
@@ -71,6 +77,8 @@ _KERNEL = lazy_regex(
 _KERNEL_MILD = lazy_regex(
     rb"WARNING: CPU: \d|EXT4-fs warning|XFS \(\S{1,40}\): Filesystem has duplicate UUID|TCP: too many orphaned sockets"
     rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?CE |EDAC DEVICE\d+: .{0,80}\bCE: "
+    rb"|apparmor=\"DENIED\" .{0,120}profile=\"(?:cri-containerd|crio-default|docker-default|containers-default)"
+    rb"|avc: {1,2}denied {1,2}\{.{0,300}comm=\"(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)"
 )
 
 
@@ -79,7 +87,9 @@ def level(ident: str, text: bytes) -> Level | None:
     text = text[:_LOOKED_AT]
     if gopanic.is_start(text):
         return Level.FATAL
-    if ident in {KERNEL, ""}:
+    if _FAILED.search(text):
+        return Level.ERROR
+    if ident in {KERNEL, "", AUDIT}:
         bad = _kernels(text)
         if bad or ident:
             return bad

@@ -54,6 +54,7 @@ _DIGIT: tuple[_Reader, ...] = (
     prefixes.syslog,
     dmesg.talos,
     copied.glued,
+    copied.listed,
     copied.row,
     prefixes.bare,
     copied.filed,

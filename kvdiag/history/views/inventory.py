@@ -10,6 +10,7 @@ from kvdiag.base.clock import SECOND
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.history.views.causes import causes
 from kvdiag.history.views.phases import now, phases, pulls_in
+from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.report import Finding
 from kvdiag.model.timeline import History, Timeline
@@ -18,6 +19,7 @@ from kvdiag.model.views import InventoryRow
 
 PATIENCE = 60 * SECOND  # who waits longer than this for the next step is stuck
 FAILED = (".failed", "-failed", ".timeout")
+SUCCEEDED = ".succeeded"
 ECHOES = frozenset({"pod.sync.failed"})  # repeats another failure, if there is one
 STABLE = ("unique_name", "volume_handle", "staging_path", "attachment")  # names of a volume that do not change
 NOT_OPERATIONS = frozenset(
@@ -110,6 +112,7 @@ def _row(
         stuck=bool(life.waits_for) and not is_doubtful and (is_failing or is_late),
         retries=sum(transition.event.count for transition in failed),
         failure=max(failed, key=lambda transition: transition.event.ends).step if failed else "",
+        failures=tuple(_not_repaired(failed, life.transitions)),
         illegal=tuple(transition.violation for transition in life.transitions if not transition.legal),
         is_doubtful=is_doubtful,
         findings=tuple(sorted({one.rule.name for one in findings if _is_on(one, node)})),
@@ -154,6 +157,13 @@ def _failed(transitions: Iterable[Transition]) -> list[Transition]:
     failed = [p for p in transitions if p.event.kind.endswith(FAILED) and p.event.kind not in NOT_OPERATIONS]
     failed = [p for p in failed if p.event.kind not in ECHOES] or failed
     return [p for p in failed if p.event.component == "kubelet"] or failed
+
+
+def _not_repaired(failed: Iterable[Transition], transitions: Iterable[Transition]) -> Iterator[Event]:
+    """Yield the last failure of each step without a later success of it."""
+    last = {transition.event.kind: transition.event for transition in failed}
+    succeeded = {p.event.kind.rpartition(".")[0]: p.event.time for p in transitions if p.event.kind.endswith(SUCCEEDED)}
+    yield from (e for e in last.values() if succeeded.get(e.kind.rpartition(".")[0], e.time) <= e.time)
 
 
 def _driver(life: Lifecycle, timeline: Timeline, history: History, driver: str) -> str:

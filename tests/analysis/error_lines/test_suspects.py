@@ -24,6 +24,12 @@ FOUND = [
     b"2024-03-12T08:15:00.100Z\tERROR\tservice/node.go:404\tgone",
     b"2024-03-12T08:15:00.100Z  error  service/node.go:404 gone",
     b"E reconciler.go:388] gone",
+    b'Operation for "\\"csi.example.org^1\\"" failed. No retries permitted until 2024-03-12 08:17:00 (durationBeforeRetry 2m2s).',
+    b"Mar 12 08:15:00.1: INFO: At 2024-03-12 08:14:00 - event for web-0: {kubelet worker-1} FailedMount: no such device",
+    b'[   72.660743] [talos] retrying error: failed to pull image "ghcr.io/siderolabs/installer:v1.7.6"',
+    b"I0312 08:15:00.100000       1 x.go:7] /csi.v1.Node/NodeUnpublishVolume: REP 7: rpc error: code = Internal desc = gone",
+    b'I0312 08:15:00.100000    2201 eviction_manager.go:349] "Eviction manager: must evict pod(s) to reclaim" resourceName="memory"',
+    b'time="2024-03-12T08:15:00.1Z" level=info msg="Container cf8d failed to exit within 10 seconds of kill - trying direct SIGKILL"',
     b"panic: runtime error: index out of range",
     b"Mar 12 08:15:00 worker-1 kubelet[2201]: panic: gone",
 ]
@@ -32,6 +38,9 @@ PASSED_OVER = [
     b'{"level":"info","ts":1710231300.1,"caller":"main.go:1","msg":"fine"}',
     b'{"ts":1710231300100.1,"caller":"main.go:1","msg":"fine","v":2}',
     b"Mar 12 08:15:00 worker-1 systemd[1]: Started kubelet.",
+    b"Mar 12 08:15:00.1: INFO: At 2024-03-12 08:14:00 - event for web-0: {kubelet worker-1} Started: Started container web",
+    b"[   72.660743] [talos] task startAllServices (1/1): service kubelet is running",
+    b'time="2024-03-12T08:15:00.1Z" level=info msg="Container cf8d failed to exit within 30 seconds of signal 15 - using the force"',
     INFO,
 ]
 

@@ -1,0 +1,212 @@
+"""Find pods, volumes and nodes that wait for a step and that no finding is about, and the errors that may show why.
+
+    pod shop/web-0 waits for RunPodSandbox since 08:01:02
+      1. errors that name the pod, its volumes, sandboxes or containers    identity
+      2. of these first those of the inner program: kernel, driver, runtime, then kubelet, then controllers
+      3. of one program the one that began closest to the wait
+
+Errors that name another object are not listed, whenever they began; those that name none are, if they began with the
+wait and name a cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from kvdiag.analysis.case import Analysis, Case
+from kvdiag.analysis.error_lines.causes import anatomy_of
+from kvdiag.analysis.error_lines.lines import body_of
+from kvdiag.analysis.error_lines.wording import fold_message
+from kvdiag.analysis.finding_filters import requested_subjects
+from kvdiag.base.clock import MINUTE
+from kvdiag.formats.authors import DRIVER, SIDECARS
+from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.history.ingest.log_events import LogEvents
+from kvdiag.history.lifecycles.load import lifecycles
+from kvdiag.history.views.inventory import FAILED, InventoryFilter, ends, rows, without_namesakes
+from kvdiag.model.error_groups import ErrorGroup, StuckSubject
+from kvdiag.model.event import Event
+from kvdiag.model.record import Origin
+from kvdiag.model.report import Finding
+from kvdiag.model.timeline import History
+from kvdiag.model.values import Level, Severity, SubjectKind
+from kvdiag.model.views import InventoryRow
+from kvdiag.rules.distribution import Dialect, dialect_of
+from kvdiag.rules.selection import selects
+
+KINDS = (SubjectKind.NODE, SubjectKind.POD, SubjectKind.VOLUME)
+SILENT = 10 * MINUTE  # without an error a step may take long: images of 10 GB, a file system check
+NEAR = MINUTE  # between the begin of an error and that of the wait, if the error names no object
+OFTEN = 3  # failures of what the logs contain only failures of: the first tries of a pod often fail
+CONTROLLER = "Controller"  # the steps of controllers, whose logs may not be among those given
+LONG_NAME = 12  # characters; shorter names of volumes and nodes stand in lines about other things too
+MOST_STUCK = 20
+MOST_GROUPS = 5
+INNER_FIRST = (frozenset((KERNEL,)), frozenset((DRIVER, "containerd", "crio", "dockerd", "cri-dockerd")))
+INNER_LAST = (frozenset(SIDECARS), frozenset(("kube-controller-manager", "cloud-controller-manager")))
+ANCHORS = ("pod_uid", "sandbox_id", "container_id", "pv_name", "volume_handle", "unique_name", "attachment", "pod")
+
+Key = tuple[SubjectKind, str]
+
+
+class _Candidate(NamedTuple):
+    """A stuck subject, and the names of what belongs to it."""
+
+    row: InventoryRow
+    names: frozenset[str]
+
+
+class _Explained:
+    """The events that findings are about."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self._lines = {evidence.event.origin for finding in findings for evidence in finding.evidence}
+        rules = {finding.rule.name: finding.rule for finding in findings}.values()
+        self._selectors = [selector for rule in rules for selector in rule.events.values()]
+
+    def covers(self, event: Event) -> bool:
+        """Return whether the event is evidence of a finding, or one that the rule of a finding selects."""
+        return event.origin in self._lines or any(selects(selector, event) for selector in self._selectors)
+
+
+def stuck_subjects(
+    case: Case, analysis: Analysis, findings: Sequence[Finding], groups: Sequence[ErrorGroup]
+) -> tuple[StuckSubject, ...]:
+    """Return the subjects without a finding that wait for a step, those with errors first, then the longest wait.
+
+    The history for the rules has only the events that they need. The one with all events is built only if that shows a
+    candidate, or if a line that no finding explains is about an operation that failed.
+    """
+    origins = {group.origin for group in groups}
+    has_failures = bool(origins) and any(not origins.isdisjoint(_failures(log)) for log in analysis.logs)
+    if case.options.rules or not (
+        has_failures or any(_candidates(one, findings, case) for one in _parts(analysis.history))
+    ):
+        return ()
+    whole = case.whole_history(analysis)
+    found = [(history, one) for history in _parts(whole) for one in _candidates(history, findings, case)]
+    found.sort(key=lambda pair: (not pair[1].row.failures, pair[1].row.life.since, pair[1].row.name))
+    return tuple(_stuck_subject(one, groups, dialect_of(history, one.row.node)) for history, one in found[:MOST_STUCK])
+
+
+def _failures(log: LogEvents) -> Iterator[Origin]:
+    return (Origin(log.source, one.line) for one in log.raw_events if one.match.entry.kind.endswith(FAILED))
+
+
+def _parts(history: History) -> Sequence[History]:
+    """Return the histories that rules are applied to: one of each incident."""
+    return tuple(history.incidents.values()) or (history,)
+
+
+def _candidates(history: History, findings: Sequence[Finding], case: Case) -> list[_Candidate]:
+    requested = requested_subjects(case.options, history)
+    known = {name for finding in findings for name in _names(finding.subject.ids, finding.subject.name)}
+    if any(_explains_node(finding) for finding in findings):
+        return []
+    explained = _Explained(findings)
+    found = []
+    for kind in KINDS:
+        for row in without_namesakes([*rows(history, findings, InventoryFilter(kind=kind))]):
+            subject = row.life.subject
+            key = (kind, subject.key)
+            names = {*_names(subject.ids, subject.name), *_related(history, key)}
+            is_asked_for = requested is None or key in requested
+            is_known = not known.isdisjoint(names) or any(map(explained.covers, row.failures))
+            if is_asked_for and not is_known and _waits(row, history):
+                found.append(_Candidate(row, frozenset(names)))
+    return found
+
+
+def _explains_node(finding: Finding) -> bool:
+    """Return whether a finding about a node or driver may be why its pods and volumes wait."""
+    is_wide = finding.subject.kind in {SubjectKind.NODE, SubjectKind.DRIVER}
+    return is_wide and finding.severity >= Severity.MEDIUM
+
+
+def _waits(row: InventoryRow, history: History) -> bool:
+    """Return whether a subject waits since an error, or without one for longer than any step takes."""
+    life, machine = row.life, lifecycles().machine(row.life.machine)
+    if life.subject.kind is SubjectKind.NODE:
+        return machine.has(life.state, "trouble")
+    if any(event.ends >= life.since for event in row.failures):
+        return bool(life.waits_for) and (row.stuck or (row.is_doubtful and row.retries >= OFTEN))
+    has_begun = machine.has(life.state, "passing") or life.waits_for not in {"", machine.states[life.state].waits}
+    is_here = not life.waits_for.startswith(CONTROLLER)
+    return row.stuck and has_begun and is_here and ends(history, row.node) - life.since > SILENT
+
+
+def _names(ids: object, name: str) -> Iterator[str]:
+    values = ids.items() if isinstance(ids, dict) else ()
+    yield from (value for kind, value in values if kind in ANCHORS)
+    if "/" in name or len(name) >= LONG_NAME:
+        yield name
+
+
+def _related(history: History, key: Key) -> Iterator[str]:
+    """Yield the names of what is linked to a subject: the volumes of a pod, the pods of a volume."""
+    timeline = history.timelines.get(key)
+    for other in timeline.uses if timeline else ():
+        if other[0] is not SubjectKind.NODE and other in history.timelines:
+            subject = history.timelines[other].subject
+            yield from _names(subject.ids, subject.name)
+
+
+def _stuck_subject(candidate: _Candidate, groups: Sequence[ErrorGroup], dialect: Dialect) -> StuckSubject:
+    row, names = candidate
+    life = row.life
+    ranked = sorted(
+        (place, at) for at, group in enumerate(groups) if (place := _rank(group, names, life.since)) is not None
+    )
+    chosen = [groups[at] for _, at in ranked[:MOST_GROUPS]]
+    origins = {group.origin for group in groups}
+    chosen += [_as_group(event, dialect) for event in row.failures if event.origin not in origins and not chosen]
+    return StuckSubject(
+        kind=str(life.subject.kind),
+        name=row.name,
+        node=row.node if row.node != row.name else "",
+        state=life.state,
+        waits_for=life.waits_for,
+        since=life.since,
+        failure=row.failure,
+        retries=row.retries,
+        groups=tuple(chosen),
+    )
+
+
+def _rank(group: ErrorGroup, names: AbstractSet[str], since: int) -> tuple[bool, bool, int, int] | None:
+    """Return the place of a group among the errors of a subject; None if it is about something else."""
+    names_it = not names.isdisjoint(group.subjects) or any(name in group.sample for name in names)
+    away = abs(group.begins - since) if group.begins is not None else NEAR
+    says_cause = group.anatomy is not None and group.anatomy.names_cause
+    if not names_it and (group.subjects or away > NEAR or not says_cause):
+        return None
+    return not names_it, not says_cause, _depth(group.component), away
+
+
+def _depth(component: str) -> int:
+    """Return the place of a program in the chain of calls, the innermost first."""
+    inner = next((at for at, names in enumerate(INNER_FIRST) if component in names), None)
+    if inner is not None:
+        return inner
+    outer = next((at for at, names in enumerate(INNER_LAST) if component in names), -1)
+    return len(INNER_FIRST) + 1 + outer
+
+
+def _as_group(event: Event, dialect: Dialect) -> ErrorGroup:
+    """Return a failure that no line of level warning or worse reports."""
+    group = ErrorGroup(
+        component=event.component,
+        where="",
+        level=Level.WARNING,
+        message=fold_message(body_of(event.logged)).text,
+        count=event.count,
+        begins=event.time,
+        ends=event.ends,
+        is_ongoing=False,
+        subjects=(),
+        origin=event.origin,
+        sample=event.text,
+    )
+    return group._replace(anatomy=anatomy_of(group, dialect))
