@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from kvdiag.fleet.guard import NOTHING_READ, OUT_OF_MEMORY, limit_me
 from kvdiag.fleet.values import Job, Outcome, outcome_of, read_job
@@ -47,6 +48,8 @@ def _judge(job: Job, folder: Path) -> None:
     from kvdiag.model.options import Options
 
     root = str(place(job.bundle.place).fetch(job.bundle.files, folder))
+    if Path(root).is_symlink():
+        _nothing_read("it is a symbolic link, which is not followed; give its target")
 
     def relative(source: str) -> str:
         return source.removeprefix(root).lstrip("/") or Path(root).name
@@ -54,6 +57,7 @@ def _judge(job: Job, folder: Path) -> None:
     case = Case(Options(paths=(root,)))
     report, history = analyze_case(case)
     day = _day(history.ends) if history.events else day_of(job)
+    skipped = tuple(note.replace(root, job.bundle.place) for note in report.notes)
     worst = max(report.findings, key=lambda one: one.severity, default=None)
     outcome = outcome_of(job)._replace(
         findings=len(report.findings),
@@ -61,14 +65,18 @@ def _judge(job: Job, folder: Path) -> None:
         worst_rule=worst.rule.name if worst else "",
         day=day,
         problems=tuple(problem.replace(root, job.bundle.place) for problem in report.problems),
-        notes=tuple(_notes(job, {e.node for e in history.events if e.node and not e.is_from_controller})),
+        notes=(*skipped, *_notes(job, {e.node for e in history.events if e.node and not e.is_from_controller})),
     )
     if not any(reading.records for reading in report.inputs):
-        sys.stderr.write(next(iter(outcome.problems), "no line was recognized as one of a log"))
-        sys.exit(NOTHING_READ)
+        _nothing_read(next(iter(outcome.problems), "no line was recognized as one of a log"))
     tables = dict(rows(report, history, job.bundle, relative, case.patterns.vocabulary.wide))
-    tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in outcome.problems]
+    tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in (*outcome.problems, *skipped)]
     spool(folder, outcome, job.dest, tables)
+
+
+def _nothing_read(why: str) -> NoReturn:
+    sys.stderr.write(why)
+    sys.exit(NOTHING_READ)
 
 
 def _join(job: Job) -> Outcome:

@@ -13,6 +13,7 @@ from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.values import BundleFile
 
 UNREADABLE = "unreadable"  # the version of a folder whose files cannot be listed
+EMPTY, LINK = "empty", "link"  # the versions of an empty folder and of a symbolic link: neither has content of its own
 
 
 class Place(Protocol):
@@ -69,18 +70,23 @@ class Folder:
         self._root = Path(address)
 
     def files(self, below: str = "") -> Iterator[BundleFile]:
-        """Yield every regular file below; symbolic links are not followed."""
+        """Yield every file below, and each empty folder; symbolic links are not followed."""
         root = self._root / below if below else self._root
         if root.is_file():
             yield _file(root, root.name)
         unreadable: list[OSError] = []
         for parent, folders, names in os.walk(root, onerror=unreadable.append):
             folders.sort()
-            for name in sorted(names):
-                path = Path(parent, name)
+            here = Path(parent).relative_to(self._root)
+            if not folders and not names and Path(parent) != root:
+                yield BundleFile(f"{here.as_posix()}/", 0, EMPTY, 0.0)
+            for name in sorted((*folders, *names)):
+                path, below_root = Path(parent, name), (here / name).as_posix()
                 with contextlib.suppress(FileNotFoundError):  # deleted by log rotation meanwhile
-                    if not path.is_symlink() and path.is_file():
-                        yield _file(path, path.relative_to(self._root).as_posix())
+                    if path.is_symlink():
+                        yield BundleFile(below_root, 0, LINK, 0.0)
+                    elif path.is_file():
+                        yield _file(path, below_root)
         for error in unreadable:
             yield from self._unreadable(Path(error.filename), error)
 

@@ -207,6 +207,33 @@ def test_nothing_readable_is_a_failure(tmp_path):
     ]
 
 
+def test_every_node_folder_is_counted(tmp_path):
+    """A node folder that is empty, a link, or holds only links has failed; what matches no layout is counted and named."""
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    fine = write_node(source, "fine", [("00:00", ADDED)])
+    (outside := tmp_path / "outside").mkdir()
+    (outside / "kubelet.log").write_text((fine / "kubelet.log").read_text())
+    (fine.parent / "node=empty").mkdir()
+    (fine.parent / "node=linkdir").symlink_to(outside)
+    (fine.parent / "node=linkonly").mkdir()
+    (fine.parent / "node=linkonly" / "kubelet.log").symlink_to(outside / "kubelet.log")
+    (fine / "containerd.log").symlink_to(outside / "kubelet.log")
+    (source / "stray-node-7").mkdir()
+    (source / "stray-node-8.tar.gz").symlink_to(outside)
+    done = _started(["fleet", "run", source, "--out", dest])
+    assert done.returncode == 3
+    assert "2 entries match no layout and are not read, such as stray-node-7/" in done.stderr
+    assert "1 of 4 nodes done · 3 failed" in done.stderr
+    failed = dict(rows(dest, "SELECT node, reason FROM failed WHERE NOT is_partial"))
+    assert failed.keys() == {"empty", "linkdir", "linkonly"}
+    assert "no logs in this folder" in failed["empty"]
+    assert "symbolic link" in failed["linkdir"]
+    (reason,) = rows(dest, "SELECT reason FROM failed WHERE is_partial")
+    assert "a symlink leads out of this folder and was skipped" in reason[0]
+    assert "a symlink leads out" in done.stderr
+    assert rows(dest, "SELECT node, source FROM inputs") == [("fine", "kubelet.log")]
+
+
 def test_a_row_of_a_manifest_costs_one_node(tmp_path):
     """A path that is gone is a failed node, one that is given twice is read once; the others are judged."""
     folder = write_node(tmp_path / "logs", "fine", [("00:00", ADDED)])
@@ -231,7 +258,7 @@ def test_folders_above_and_beside_the_layout(tmp_path):
     assert [(one.cluster, one.node, Path(one.place).parts[-3]) for one in found] == [
         ("eu-1", "node-a", "2026-03-11"), ("eu-1", "node-a", "2026-03-12")
     ]  # fmt: skip
-    assert notes == [f"{source}: 1 files match no layout and are not read, such as stray.log"]
+    assert notes == [f"{source}: 1 entries match no layout and are not read, such as stray.log"]
     done = _started(["fleet", "run", tmp_path / "nothing", "--out", tmp_path / "out"])
     assert done.returncode == 2
     assert "there is nothing" in done.stderr
