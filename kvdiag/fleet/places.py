@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -27,14 +27,17 @@ class Place(Protocol):
     def read(self, path: str) -> bytes:
         """Return the bytes of a file. Raise OSError if it cannot be read."""
 
+    def read_all(self, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of each file. Raise OSError if one cannot be read."""
+
     def put(self, path: str, data: bytes) -> None:
         """Write a file atomically."""
 
-    def put_new(self, path: str, data: bytes) -> bool:
-        """Write a file unless it exists; return whether it was written."""
+    def remove_all(self, paths: Sequence[str]) -> None:
+        """Delete those of the files that exist."""
 
-    def remove(self, path: str) -> None:
-        """Delete a file, if it exists."""
+    def copy_all(self, paths: Sequence[str], folder: Path) -> Sequence[str]:
+        """Copy files into a folder, with the same paths below it; return where each is now."""
 
     def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:
         """Return a local path with these files; `folder` is available for copies."""
@@ -102,39 +105,38 @@ class Folder:
         """Return the bytes of a file."""
         return (self._root / path).read_bytes()
 
+    def read_all(self, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of each file."""
+        return {path: self.read(path) for path in paths}
+
     def put(self, path: str, data: bytes) -> None:
         """Write a temporary file and rename it."""
-        with self._written(path, data) as (temporary, target):
-            temporary.replace(target)
-
-    def put_new(self, path: str, data: bytes) -> bool:
-        """Write a temporary file and link it, which fails if the target exists."""
-        with self._written(path, data) as (temporary, target):
-            try:
-                os.link(temporary, target)
-            except FileExistsError:
-                return False
-            return True
-
-    def remove(self, path: str) -> None:
-        """Delete a file, if it exists."""
-        (self._root / path).unlink(missing_ok=True)
-
-    def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:  # noqa: ARG002 (they are here already)
-        """Return the folder itself."""
-        return self._root
-
-    @contextlib.contextmanager
-    def _written(self, path: str, data: bytes) -> Iterator[tuple[Path, Path]]:
         target = self._root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            yield Path(name), target
+            Path(name).replace(target)
         finally:
             Path(name).unlink(missing_ok=True)
+
+    def remove_all(self, paths: Sequence[str]) -> None:
+        """Delete the files, and folders that are empty then."""
+        for path in paths:
+            (self._root / path).unlink(missing_ok=True)
+        for folder in {(self._root / path).parent for path in paths}:
+            with contextlib.suppress(OSError):  # it is not empty
+                folder.rmdir()
+
+    def copy_all(self, paths: Sequence[str], folder: Path) -> Sequence[str]:
+        """Return the paths of the files themselves."""
+        del folder
+        return [str(self._root / path) for path in paths]
+
+    def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:  # noqa: ARG002 (they are here already)
+        """Return the folder itself."""
+        return self._root
 
 
 def _file(path: Path, name: str) -> BundleFile:

@@ -48,16 +48,6 @@ class FleetProgress:
         self.failed += 1
         self._print(f"{bundle.cluster}/{bundle.node}: {bundle.place} was given twice and is read once")
 
-    def add_joined(self, outcome: Outcome) -> None:
-        """Report the outcome of joining a cluster."""
-        for note in outcome.notes:
-            self._print(f"{outcome.cluster}: {note}")
-        if outcome.reason:
-            self.failed += 1
-            self._print(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
-        elif outcome.findings:
-            self._print(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
-
     def end(self) -> None:
         """Print the last line."""
         self._print(self.line())

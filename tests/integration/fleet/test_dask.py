@@ -53,7 +53,8 @@ def test_dask_gives_what_the_local_engine_gives(cluster, tmp_path):
     engine = partial(run_dask, scheduler=address)
     assert ran(source, tmp_path / "dask", lambda jobs: _with_a_murder(engine(jobs), workers[0])).done == 6
     for table in ("events", "findings", "volumes", "coverage", "versions", "inputs"):
-        told = [sorted(map(str, rows(tmp_path / name, f"FROM {table}"))) for name in ("local", "dask")]
+        sql = f"SELECT * EXCLUDE result_key FROM {table}"  # noqa: S608 (our own names)
+        told = [sorted(map(str, rows(tmp_path / name, sql))) for name in ("local", "dask")]
         assert told[0] == told[1], table
 
 

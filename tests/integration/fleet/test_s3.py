@@ -13,12 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.integration.fleet.nodes import write_pair
-from tests.integration.fleet.test_run import TALLY, rows
+from tests.integration.fleet.test_run import TALLY, compacted, rows
 
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 
 from kvdiag.fleet.bundles import bundles
-from kvdiag.fleet.compact import compact
 from kvdiag.fleet.fleetrun import join_clusters, run_fleet
 from kvdiag.fleet.local_engine import run_local
 from kvdiag.fleet.places import place
@@ -89,13 +88,5 @@ def test_a_run_from_bucket_to_bucket(bucket, tmp_path):
     assert rows(dest, "SELECT DISTINCT source FROM events") == [("kubelet.log",)]
     assert run().skipped == 2
     before = rows(dest, "SELECT node, kind, time FROM events ORDER BY ALL")
-    compact(place(dest))
+    compacted(dest)
     assert rows(dest, "SELECT node, kind, time FROM events ORDER BY ALL") == before
-
-
-def test_a_result_is_put_once(bucket):
-    """The store itself refuses the second."""
-    there = place(f"{bucket}/once")
-    assert there.put_new("done/x.json", b"1")
-    assert not there.put_new("done/x.json", b"2")
-    assert there.read("done/x.json") == b"1"
