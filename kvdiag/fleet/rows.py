@@ -97,7 +97,7 @@ def rows(
         "versions": [_version(one, relative) for one in history.versions],
         "errors": list(_errors(report, relative)),
     }
-    return {name: map(_shown, of_table) for name, of_table in tables.items()}
+    return {name: of_table if name == "events" else map(_shown, of_table) for name, of_table in tables.items()}
 
 
 def _shown(row: Row) -> Row:
@@ -177,16 +177,17 @@ def _running(versions: Sequence[SeenVersion], at: int) -> dict[str, str]:
 
 
 def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
+    """Return the row of an event without secrets; there are so many that each value is cleaned once."""
     return {
         "time": event.time,
         "ends": event.ends,
         "kind": event.kind,
-        "component": event.component,
-        "log_node": event.node,
-        "volume": volume,
-        "refs": [ref._asdict() for ref in event.refs],
+        "component": clean_text(event.component),
+        "log_node": clean_text(event.node),
+        "volume": clean_text(volume),
+        "refs": [{"kind": ref.kind, "value": clean_text(ref.value)} for ref in event.refs],
         "attrs": [{"kind": name, "value": _clean_value(name, value)} for name, value in event.attrs.items()],
-        "source": relative(event.origin.source),
+        "source": clean_text(relative(event.origin.source)),
         "line": event.origin.line,
         "count": event.count,
         "text": text,
