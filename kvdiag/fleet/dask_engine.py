@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -22,6 +23,7 @@ def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
 
     When the scheduler is lost, so is every job that has not ended.
     """
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # the outcomes say what was lost
     try:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
