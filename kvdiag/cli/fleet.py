@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,12 +15,12 @@ import typer
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import UsageError
-from kvdiag.cli.arguments import NoRedact, OutputFile, parse_time
+from kvdiag.cli.arguments import OutputFile, parse_time
 from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import outlet, print_note
 from kvdiag.fleet.bundles import LAYOUT
 from kvdiag.fleet.places import absolute
-from kvdiag.fleet.values import MEMORY, SECONDS, Limits
+from kvdiag.fleet.values import MEMORY, SECONDS, Limits, day_of
 
 if TYPE_CHECKING:
     from kvdiag.fleet.fleetrun import Engine
@@ -30,6 +31,10 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 app = typer.Typer(cls=Group, help="Analyze the bundles of many nodes, and query them.", no_args_is_help=True, **PLAIN)
 
+Seconds = Annotated[float, typer.Option(metavar="N", min=0.1, help="Time for one bundle, or one cluster.")]
+Keep = Annotated[
+    int, typer.Option(metavar="DAYS", min=0, help="Delete results of logs that ended earlier; 0: keep all.")
+]
 MEMORY_WORD = f"{MEMORY >> 30}G"
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory for one bundle: 512M, 2G.")]
 Dest = Annotated[str, typer.Argument(help="The folder or s3://… with the results.")]
@@ -43,15 +48,16 @@ def run(
     scheduler: Annotated[str, typer.Option(help="The Dask scheduler: tcp://HOST:8786.")] = "",
     layout: Annotated[str, typer.Option(help=f"Pattern of the paths with cluster and node. [default: {LAYOUT}]")] = "",
     manifest: Annotated[Path | None, typer.Option(help="CSV or JSON lines with path, node and cluster.")] = None,
-    limit_seconds: Annotated[float, typer.Option(metavar="N", min=0.1, help="Time for one bundle.")] = SECONDS,
+    limit_seconds: Seconds = SECONDS,
     limit_memory: Memory = MEMORY_WORD,
     workers: Annotated[int, typer.Option(min=0, help="How many bundles at once; 0: one for each core.")] = 0,
     shard: Annotated[str, typer.Option(metavar="I/N", help="Only part I of N, from 0; /N in an Indexed Job.")] = "",
+    keep: Keep = 0,
 ) -> None:
     """Analyze each bundle in a process of its own, and store what was found."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet import bundles
-    from kvdiag.fleet.fleetrun import join_clusters, read_shard, run_fleet
+    from kvdiag.fleet.fleetrun import FEW, read_shard, run_fleet
     from kvdiag.fleet.progress import FleetProgress
 
     if not dest:
@@ -62,13 +68,13 @@ def run(
     part = read_shard(shard, os.environ.get("JOB_COMPLETION_INDEX", ""))
     found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources or (), layout, print_note))
     shard_bundles, target = [one for one in found if part.has(one)], absolute(dest)
+    if keep:
+        shard_bundles = [one for one in shard_bundles if day_of(one) >= oldest(keep).isoformat()]
     chosen = _engine(engine, scheduler, workers)
     progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))
-    if part.count == 1:
-        for outcome in join_clusters(target, limits, chosen):
-            progress.add_joined(outcome)
+    failed = _finish(target, limits, chosen, keep, fewest=FEW) if part.count == 1 else 0
     progress.end()
-    raise typer.Exit(FAILED if progress.failed or progress.partial else 0)
+    raise typer.Exit(FAILED if failed or progress.failed or progress.partial else 0)
 
 
 @app.command("report", cls=Command)
@@ -78,7 +84,6 @@ def report(
     output_file: OutputFile = None,
     cluster: Annotated[str, typer.Option(metavar="NAME", help="Only this cluster.")] = "",
     since: Annotated[str, typer.Option(metavar="TIME", help="Only what was seen after this time.")] = "",
-    no_redact: NoRedact = False,
 ) -> None:
     """Show the root causes, the worst first: their nodes, versions and first step; sick nodes without one."""
     _need_extra("fleet", "pyarrow", "duckdb")
@@ -89,7 +94,7 @@ def report(
     begin = parse_time("--since", since, None)
     result = overview(absolute(dest), cluster=cluster, since=None if begin is None else to_datetime(begin))
     with outlet(output_file) as stream:
-        write_overview(result, stream, output, redact=not no_redact)
+        write_overview(result, stream, output)
 
 
 @app.command("status", cls=Command)
@@ -108,23 +113,41 @@ def status(
 
 
 @app.command("compact", cls=Command)
-def compact(dest: Dest, limit_memory: Memory = MEMORY_WORD) -> None:
-    """Join shared volumes if not done yet, and store the results in few large files."""
+def compact(dest: Dest, limit_seconds: Seconds = SECONDS, limit_memory: Memory = MEMORY_WORD, keep: Keep = 0) -> None:
+    """Join shared volumes if not done yet, and store the results of each day in few files."""
     _need_extra("fleet", "pyarrow", "duckdb")
-    from kvdiag.fleet.compact import compact as compact_all
-    from kvdiag.fleet.fleetrun import join_clusters
     from kvdiag.fleet.local_engine import run_local
+
+    limits = Limits(limit_seconds, parse_memory(limit_memory))
+    raise typer.Exit(FAILED if _finish(absolute(dest), limits, run_local, keep, fewest=0) else 0)
+
+
+def _finish(dest: str, limits: Limits, engine: Engine, keep: int, *, fewest: int) -> int:
+    """Join the clusters, delete old days and merge the files of the others; return how many jobs failed."""
+    from kvdiag.fleet.compact import forget_before
+    from kvdiag.fleet.fleetrun import join_clusters, merge_days
     from kvdiag.fleet.places import place
 
-    target = absolute(dest)
     failed = 0
-    for outcome in join_clusters(target, Limits(memory=parse_memory(limit_memory)), run_local):
+    for outcome in join_clusters(dest, limits, engine):
+        for note in outcome.notes:
+            print_note(f"{outcome.cluster}: {note}")
         failed += bool(outcome.reason)
         if outcome.reason:
             print_note(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
-    compacted = compact_all(place(target))
-    print_note(f"{compacted.before:,} files are now {compacted.after:,}")
-    raise typer.Exit(FAILED if failed else 0)
+        elif outcome.findings:
+            print_note(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
+    if keep and (count := forget_before(place(dest), oldest(keep))):
+        print_note(f"{count:,} files of days before {oldest(keep)} were deleted")
+    for outcome in merge_days(dest, limits, engine, fewest=fewest):
+        if outcome.reason:  # the results are valid, and merged later
+            print_note(f"{outcome.cluster}, {outcome.node}: not merged: {outcome.reason}; {outcome.next_step}")
+    return failed
+
+
+def oldest(keep: int) -> date:
+    """Return the oldest of the last `keep` days (UTC), today included."""
+    return datetime.now(UTC).date() - timedelta(days=keep - 1)
 
 
 @app.command("sql", cls=Command)
@@ -133,18 +156,17 @@ def sql(
     question: Annotated[str, typer.Argument(metavar="SELECT", help="A SELECT in DuckDB's SQL.")],
     output: Annotated[str, typer.Option("-o", "--output", help="table, csv or json.")] = "table",
     output_file: OutputFile = None,
-    no_redact: NoRedact = False,
 ) -> None:
     """Query the results: findings, events, volumes, inputs, coverage, versions, errors, failed, joined."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet.overview import OUTPUTS, write_answer
     from kvdiag.fleet.places import place
-    from kvdiag.fleet.questions import Questions
+    from kvdiag.fleet.questions import Questions, tables_of
 
     _choose("-o", output, OUTPUTS)
-    answer = Questions(place(absolute(dest))).ask_user(question)
+    answer = Questions(place(absolute(dest)), tables=tables_of(question)).ask_user(question)
     with outlet(output_file) as stream:
-        write_answer(answer, stream, output, redact=not no_redact)
+        write_answer(answer, stream, output)
 
 
 def _choose(option: str, word: str, known: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ _LONGEST = 253  # characters, the limit of Kubernetes names
 def bundles(sources: Iterable[str], layout: str, note: Callable[[str], None] = lambda _text: None) -> Iterator[Bundle]:
     """Yield the bundles of each source, in order. Raise UsageError if a source has none.
 
-    Files that match no layout are counted in a `note`.
+    Files, links and empty folders that match no layout are counted in a `note`.
     """
     for source in sources:
         address = absolute(source)
@@ -44,7 +44,7 @@ def bundles(sources: Iterable[str], layout: str, note: Callable[[str], None] = l
             why = "there is nothing" if not files else f"no bundles by the layout {layout or LAYOUT!r}"
             raise UsageError(f"{source}: {why}; give --layout or --manifest")
         if left := _left_out(address, files, found):
-            note(f"{source}: {len(left):,} files match no layout and are not read, such as {left[0]}")
+            note(f"{source}: {len(left):,} entries match no layout and are not read, such as {left[0]}")
         yield from found
 
 
@@ -91,7 +91,7 @@ def _below(file: BundleFile, address: str) -> BundleFile:
 def _left_out(address: str, files: Iterable[BundleFile], found: Iterable[Bundle]) -> list[str]:
     """Return the paths of the files that belong to no bundle."""
     roots = {bundle.place.removeprefix(f"{address.rstrip('/')}/") for bundle in found}
-    return [file.path for file in files if not _parents(file.path) & roots]
+    return sorted(file.path for file in files if not _parents(file.path) & roots)
 
 
 def _parents(path: str) -> set[str]:

@@ -1,88 +1,135 @@
-"""Merge many small files of one cluster and day into one per table, so that queries open few files.
+"""Merge the results of many bundles of one cluster and day into few files, and delete days that are too old.
 
-The manifest is written last and lists the merged bundles: until then the old files are valid, afterwards the new ones.
-An interrupted run leaves files that are ignored, and the next run deletes them.
+The list of what a part holds is written last: until then the old files are valid, afterwards the part. A run that is
+interrupted leaves files that are ignored, and two runs at once merge the same results twice, of which readers take one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
 from typing import NamedTuple
 
-from kvdiag.fleet.fleetrun import by_cluster
-from kvdiag.fleet.parquet import merged
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.results import COMPACTED, done_markers, folder_of, in_path, stored
-from kvdiag.fleet.rows import to_json
-from kvdiag.fleet.schema import ROOT, TABLES
-from kvdiag.fleet.values import JOINED, short_digest
+from kvdiag.fleet.results import ROOT, Result, part_path, read_rows, stored, table_path
+from kvdiag.fleet.schema import TABLES
+from kvdiag.fleet.values import short_digest
 
-PART = 32 << 20  # bytes of one file, which needs ten times as much memory
-
-
-class Compacted(NamedTuple):
-    """The number of files before and after."""
-
-    before: int
-    after: int
+pa.set_cpu_count(1)  # one core for each process: others run in parallel
+pa.set_io_thread_count(1)
+PART = 32 << 20  # bytes merged at a time, which need ten times as much memory
+_ORDER = ("volume", "rule", "time", "begins", "node")  # so that queries read few row groups
+_DAY = re.compile(rf"{ROOT}/\w+/cluster=[^/]+/day=([\d-]+)/[^/]+")
 
 
-def compact(dest: Place) -> Compacted:
-    """Compact the files of every cluster."""
-    before = after = 0
-    for cluster, markers in by_cluster(done_markers(dest)).items():
-        keys = sorted(one.key for one in markers if one.bundle != JOINED)
-        compacted = _compact_cluster(dest, cluster, keys)
-        before, after = before + compacted.before, after + compacted.after
-    return Compacted(before, after)
+class _Source(NamedTuple):
+    """A part, or one result that is not merged, and its size."""
+
+    results: Sequence[Result]
+    size: int
+    digest: str = ""
+    outdated: Collection[str] = ()
 
 
-def _compact_cluster(dest: Place, cluster: str, keys: list[str]) -> Compacted:
-    found, manifests = stored(dest, cluster), [file.path for file in dest.files(_manifests(cluster))]
-    old = {table: files for table, files in found.files.items() if table not in {"failed", "joined"}}
-    digest = short_digest(keys)
-    path = f"{_manifests(cluster)}/{digest}.json"
-    count = sum(map(len, old.values()))
-    if path in manifests:
-        _sweep(dest, cluster, path, manifests)
-        return Compacted(count, count)
-    written = 0
-    for table, files in old.items():
-        for folder in sorted({folder_of(file) for file in files}):
-            for number, part in enumerate(_parts(dest, [file for file in files if folder_of(file) == folder])):
-                data = merged(table, part, found.dead)
-                if data:
-                    dest.put(f"{folder}/{COMPACTED}{number}-{digest}.parquet", data)
-                    written += 1
-    replaces = [manifest.rpartition("/")[2].removesuffix(".json") for manifest in manifests]
-    dest.put(path, to_json({"keys": keys, "replaces": replaces}))
-    _sweep(dest, cluster, path, manifests)
-    return Compacted(count, written)
+def merge(dest: Place, cluster: str, day: str, only: Collection[str] = ()) -> int:
+    """Merge the results of a day; return the number of files that were replaced.
+
+    With `only`, merge just the new results at these paths, which are those of one run: others may merge the rest.
+    """
+    found = stored(dest, cluster)
+    new = [one for one in found.results if one.path and one.day == day and (not only or one.path in only)]
+    sources = [_Source([one], one.size) for one in new]
+    if not only:
+        sources += _parts(dest, cluster, day)
+    replaced = 0
+    for group in _groups(sources):
+        if len(group) > 1 or group[0].outdated or not group[0].digest:
+            replaced += _merge(dest, cluster, day, group)
+    return replaced
 
 
-def _parts(dest: Place, files: list[str]) -> Iterator[list[bytes]]:
-    """Yield the files in parts that fit into memory."""
-    part: list[bytes] = []
-    for file in files:
-        part.append(dest.read(file))
-        if sum(map(len, part)) > PART:
-            yield part
-            part = []
-    if part:
-        yield part
+def _parts(dest: Place, cluster: str, day: str) -> Iterator[_Source]:
+    """Yield the parts of a day that are small, or hold outdated results."""
+    found = stored(dest, cluster)
+    sizes = _sizes(dest, cluster, day)
+    for (_, of_day, digest), outdated in found.parts.items():
+        if of_day == day and (sizes[digest] < PART or outdated):
+            yield _Source([one for one in found.results if one.part == digest], sizes[digest], digest, outdated)
 
 
-def _sweep(dest: Place, cluster: str, current: str, manifests: list[str]) -> None:
-    """Delete ignored files; replaced manifests are deleted last."""
-    known = {name for files in stored(dest, cluster).files.values() for name in files}
+def _sizes(dest: Place, cluster: str, day: str) -> dict[str, int]:
+    sizes: dict[str, int] = defaultdict(int)
     for table in TABLES:
-        for file in list(dest.files(f"{ROOT}/{table}/cluster={in_path(cluster)}")):
-            if file.path not in known:
-                dest.remove(file.path)
-    for manifest in manifests:
-        if manifest != current:
-            dest.remove(manifest)
+        for file in dest.files(table_path(table, cluster, day, "").rpartition("/")[0]):
+            sizes[file.path.rpartition("/")[2].removesuffix(".parquet")] += file.size
+    return sizes
 
 
-def _manifests(cluster: str) -> str:
-    return f"{ROOT}/compacted/cluster={in_path(cluster)}"
+def _groups(sources: Sequence[_Source]) -> Iterator[list[_Source]]:
+    """Yield the sources in groups that fit into memory."""
+    group: list[_Source] = []
+    for one in sources:
+        if group and sum(each.size for each in group) + one.size > PART:
+            yield group
+            group = []
+        group.append(one)
+    if group:
+        yield group
+
+
+def _merge(dest: Place, cluster: str, day: str, group: Sequence[_Source]) -> int:
+    """Write one part with the results of a group, and delete what it replaces, the lists last."""
+    results = [result for one in group for result in one.results]
+    old = {one.digest: one.outdated for one in group if one.digest}
+    digest = short_digest(sorted(one.key for one in results) + sorted(old))
+    rows = read_rows(dest, results)
+    paths = {table: [table_path(table, cluster, day, one) for one in old] for table in TABLES}
+    stale = [
+        file.path for name in TABLES for file in dest.files(_folder(name, cluster, day)) if file.path in paths[name]
+    ]
+    for name, schema in TABLES.items():
+        tables = [pa.Table.from_pylist(rows.get(name, []), schema=schema)]
+        for path in paths[name]:
+            if path in stale:
+                part = _as_schema(pq.read_table(io.BytesIO(dest.read(path))), schema)
+                outdated = old[path.rpartition("/")[2].removesuffix(".parquet")]
+                tables.append(part.filter(pc.invert(pc.is_in(part["result_key"], pa.array(outdated, pa.string())))))
+        table = pa.concat_tables(tables)
+        if len(table):
+            order = [(name, "ascending") for name in _ORDER if name in table.column_names]
+            stream = io.BytesIO()
+            pq.write_table(table.sort_by(order), stream, compression="zstd")
+            dest.put(table_path(name, cluster, day, digest), stream.getvalue())
+    listed = [[one.bundle, one.key, one.state] for one in results]
+    dest.put(part_path(cluster, day, digest), json.dumps({"results": listed, "replaces": sorted(old)}).encode())
+    new = [one.path for one in results if one.path]
+    dest.remove_all([*new, *stale])
+    dest.remove_all([part_path(cluster, day, one) for one in old])
+    return len(new) + len(stale)
+
+
+def _folder(table: str, cluster: str, day: str) -> str:
+    return table_path(table, cluster, day, "").rpartition("/")[0]
+
+
+def _as_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table of an older kvdiag with NULL in the columns that it does not have."""
+    empty = schema.empty_table()
+    return pa.concat_tables([empty, table], promote_options="default").select(schema.names)
+
+
+def forget_before(dest: Place, first: date) -> int:
+    """Delete the results of all days before one; return the number of files."""
+    old = [file.path for file in dest.files(ROOT) if (day := _DAY.fullmatch(file.path)) and day[1] < first.isoformat()]
+    lists = [path for path in old if path.startswith(f"{ROOT}/parts/")]
+    dest.remove_all(lists)  # first, so that no list names what is gone
+    dest.remove_all([path for path in old if path not in set(lists)])
+    return len(old)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from kvdiag.analysis.case import Case
 from kvdiag.base.clock import from_datetime, to_datetime
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions
-from kvdiag.fleet.results import put_results
 from kvdiag.fleet.rows import finding_row
-from kvdiag.fleet.values import Job, Outcome, outcome_of
+from kvdiag.fleet.values import Job, Outcome, outcome_of, short_digest
 from kvdiag.history.correlate.history import joined_history
 from kvdiag.history.correlate.identity import UnionFind
 from kvdiag.history.correlate.nodes import with_nodes
@@ -30,7 +30,7 @@ from kvdiag.model.values import SubjectKind, Verdict
 from kvdiag.rules.incidents import with_incidents
 
 MOST_EVENTS = 50_000  # events evaluated together: about 250 MB
-_VOLUMES = "SELECT bundle, node, volume, names, pods FROM volumes WHERE volume <> '' ORDER BY ALL"
+_SHARED = "SELECT bundle, node, volume, names, pods, result_key FROM volumes WHERE volume <> '' ORDER BY ALL"
 _EVENTS = """
   SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
   WHERE bundle IN (SELECT unnest($1::VARCHAR[])) AND (
@@ -48,10 +48,14 @@ _ALONE = "SELECT rule, subject_kind, subject_key, volume_handle, subject, subjec
 
 
 class SharedVolume(NamedTuple):
-    """A volume in the logs of several nodes: its key in each bundle, and the pods that use it."""
+    """A volume in the logs of several nodes: its key in each bundle, and the pods that use it.
+
+    The digest is of the results of all these bundles.
+    """
 
     places: frozenset[tuple[str, str]]
     pods: frozenset[str]
+    digest: str = ""
 
     @property
     def bundles(self) -> frozenset[str]:
@@ -59,50 +63,93 @@ class SharedVolume(NamedTuple):
         return frozenset(bundle for bundle, _ in self.places)
 
 
-def join_cluster(job: Job) -> Outcome:
-    """Store the findings of a cluster that no single node shows."""
+def join_cluster(job: Job) -> tuple[Outcome, Mapping[str, Sequence[dict[str, Any]]]]:
+    """Return the findings of a cluster that no single node shows, as rows.
+
+    What was found about volumes is kept where the results of all their nodes are the same as then.
+    """
     dest, case = place(job.dest), Case(Options())
-    tables = ("volumes", "events", "coverage", "versions", "findings")
+    tables = ("volumes", "events", "coverage", "versions", "findings", "joined", "judged")
     questions = Questions(dest, job.bundle.cluster, tables)
     alone = _NodeFindings(questions.ask(_ALONE).rows)
-    rows: dict[str, dict[str, Any]] = {}
+    shared = shared_volumes(questions.ask(_SHARED).rows)
+    kept = _still_valid(questions, {one.digest for one in shared})
+    found = _kept_rows(questions, kept)
+    judged = [{"judged": batch, "volumes": sorted(volumes)} for batch, volumes in kept.items()]
+    known = {volume for volumes in kept.values() for volume in volumes}
     cut = 0
-    for group in _groups(shared_volumes(questions.ask(_VOLUMES).rows)):
-        history = _history(questions, group, case)
+    for group in _groups([one for one in shared if one.digest not in known]):
+        batch, history = short_digest(sorted(one.digest for one in group)), _history(questions, group, case)
+        judged.append({"judged": batch, "volumes": sorted(one.digest for one in group)})
         cut += len(history.events) >= MOST_EVENTS
-        for one in with_incidents(case.findings(history)):
-            if one.subject.kind is not SubjectKind.VOLUME:  # others are complete in the logs of their node
-                continue
-            same = alone.same_as(one)
-            if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
-                row = finding_row(one, history.versions, "", lambda source: source)
-                rows[one.key] = row | {"surer_than": sorted({row[-1] for row in same})}
-    found = list(rows.values())
+        found += _new_rows(case.findings(history), history, alone, batch)
     worst = max(found, key=lambda row: row["severity_rank"], default=None)
-    day = to_datetime(max((row["ends"] for row in found), default=0)).date().isoformat()
     outcome = outcome_of(job)._replace(
         findings=len(found),
         worst=worst["severity_rank"] if worst else -1,
         worst_rule=worst["rule"] if worst else "",
-        day=day,
+        day=to_datetime(max((row["ends"] for row in found), default=from_datetime(datetime.now(UTC))))
+        .date()
+        .isoformat(),
         notes=(f"{cut} groups of shared volumes have more than {MOST_EVENTS:,} events; the latest were left out",)
         * (cut > 0),
     )
-    put_results(dest, outcome, {"joined": found})
-    return outcome
+    return outcome, {"joined": found, "judged": judged}
+
+
+def _new_rows(
+    findings: Iterable[Finding], history: History, alone: _NodeFindings, batch: str
+) -> Iterable[dict[str, Any]]:
+    """Return the rows of findings that no node shows alone, or not for certain."""
+    rows: dict[str, dict[str, Any]] = {}
+    for one in with_incidents(findings):
+        if one.subject.kind is not SubjectKind.VOLUME:  # others are complete in the logs of their node
+            continue
+        same = alone.same_as(one)
+        if not any(row[-2] == one.verdict or one.verdict is Verdict.POSSIBLE for row in same):
+            row = finding_row(one, history.versions, "", lambda source: source)
+            rows[one.key] = row | {"surer_than": sorted({row[-1] for row in same}), "judged": batch}
+    return rows.values()
+
+
+def _still_valid(questions: Questions, current: AbstractSet[str]) -> Mapping[str, frozenset[str]]:
+    """Return the batches of volumes judged before whose results are all the same; their rows are valid."""
+    rows = questions.ask("SELECT judged, volumes FROM judged").rows
+    return {batch: volumes for batch, names in rows if (volumes := frozenset(names)) <= current}
+
+
+def _kept_rows(questions: Questions, batches: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the rows of earlier batches, as `finding_row` makes them."""
+    answer = questions.ask("SELECT * FROM joined WHERE judged IN (SELECT unnest($1::VARCHAR[]))", [sorted(batches)])
+    rows = (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)
+    return [
+        {
+            name: from_datetime(value) if isinstance(value, datetime) else value
+            for name, value in row.items()
+            if name not in _OF_RUN
+        }
+        for row in rows
+    ]
+
+
+_OF_RUN = frozenset({"cluster", "day", "node", "bundle", "result_key", "kvdiag"})  # columns that each run sets
 
 
 def shared_volumes(rows: Iterable[Sequence[Any]]) -> list[SharedVolume]:
-    """Return the volumes with events on more than one node; `rows` are bundle, node, volume, names and pods."""
+    """Return the volumes with events on more than one node; `rows` are those of `_SHARED`."""
     same = UnionFind()
     rows = list(rows)
-    for bundle, _, volume, names, _ in rows:
+    for bundle, _, volume, names, _, _ in rows:
         same.join([("of", bundle, volume), *(("name", name) for name in names)])
     groups: dict[object, list[Sequence[Any]]] = defaultdict(list)
     for row in rows:
         groups[same.root(("of", row[0], row[2]))].append(row)
     return [
-        SharedVolume(frozenset((row[0], row[2]) for row in group), frozenset(pod for row in group for pod in row[4]))
+        SharedVolume(
+            frozenset((row[0], row[2]) for row in group),
+            frozenset(pod for row in group for pod in row[4]),
+            short_digest(sorted(f"{row[2]} {row[5]}" for row in group)),
+        )
         for group in groups.values()
         if len({row[1] for row in group}) > 1
     ]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kvdiag import __version__
 from kvdiag.base.errors import UsageError
-from kvdiag.base.pattern_folder import builtin_patterns
+from kvdiag.fleet.judge import judge_version
 from kvdiag.fleet.places import Place, place
 from kvdiag.fleet.progress import FleetProgress
-from kvdiag.fleet.results import DoneMarker, Failures, by_bundle, done_markers
-from kvdiag.fleet.schema import SCHEMA
-from kvdiag.fleet.values import JOINED, Bundle, Job, Limits, Outcome, short_digest
+from kvdiag.fleet.results import Result, put_results, stored
+from kvdiag.fleet.rows import failed_row
+from kvdiag.fleet.values import DIGEST, JOINED, Bundle, Job, Limits, Outcome, short_digest
 
 FEWEST = 2  # fewest bundles that can share a volume
-TRIES = 256  # numbers of tries at one content
+BATCH = 1_000  # bundles analyzed between two merges, so that few files are read one by one
+FEW = 100  # new results that a report may read one by one: a merge takes longer than that
 Engine = Callable[[Iterable[Job]], Iterator[Outcome]]
 
 
@@ -43,91 +43,88 @@ def read_shard(text: str, completion_index: str) -> Shard:
     return Shard(int(number), int(count))
 
 
-def judge_version() -> str:
-    """Return a digest of kvdiag's version, its patterns and the schema: with another digest, results are outdated."""
-    total = hashlib.sha256(f"{__version__} {SCHEMA}".encode())
-    root = builtin_patterns()
-    for path in sorted(root.rglob("*.yaml")):
-        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return total.hexdigest()
-
-
 def run_fleet(
     bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., FleetProgress]
 ) -> FleetProgress:
-    """Analyze new and changed bundles, and again those that could be read in part only; store the results."""
+    """Analyze new and changed bundles, and again those that failed or could be read in part only; store the results."""
     bundles, twice = _unique(bundles)
-    target, who = place(dest), judge_version()
-    known, failures = by_bundle(done_markers(target)), Failures(target)
-    keys: dict[str, str] = {}
-    for bundle in bundles:
-        content = bundle.key(who)
-        current = [one for one in known.get(bundle.id, ()) if one.key.startswith(content)]
-        _forget_old(target, known.get(bundle.id, ()), current)
-        if not current:
-            keys[bundle.id] = content
-        elif failures.has(bundle):
-            keys[bundle.id] = next_key(content, current[-1].key)
-    pending = [bundle for bundle in bundles if bundle.id in keys]
+    target, judge = place(dest), judge_version()
+    found = stored(target)
+    last, contents = found.last(), {bundle.id: bundle.key(judge) for bundle in bundles}
+    pending = [
+        bundle
+        for bundle in bundles
+        if (old := last.get(bundle.id)) is None or old.state != "done" or not old.key.startswith(contents[bundle.id])
+    ]
     progress = begin(total=len(pending), size=sum(b.size for b in pending), skipped=len(bundles) - len(pending))
     for bundle in twice:
         progress.add_twice(bundle)
     largest_first = sorted(pending, key=lambda bundle: -bundle.size)
-    for outcome in engine(Job(b, keys[b.id], dest, limits) for b in largest_first):
-        progress.add(outcome)
-        if not outcome.reason:
-            for one in known.get(outcome.bundle, ()):
-                if one.key != outcome.key:
-                    target.remove(one.path)
-        failures.forget(outcome)
+    for start in range(0, len(largest_first), BATCH):
+        some = largest_first[start : start + BATCH]
+        jobs = [Job(one, contents[one.id] + stamp(last.get(one.id)), dest, limits, judge) for one in some]
+        for outcome in engine(jobs):
+            progress.add(outcome)
+            if outcome.reason:
+                put_failed(target, outcome)
+        if start + BATCH < len(largest_first):
+            _merge_own(target, dest, limits, engine, {job.key for job in jobs}, judge)
     return progress
+
+
+def _merge_own(target: Place, dest: str, limits: Limits, engine: Engine, keys: Collection[str], judge: str) -> None:
+    """Merge results with these keys; if that fails, they are merged later."""
+    days: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in stored(target).results:
+        if one.path and one.key in keys:
+            days[one.cluster, one.day].append(one.path)
+    jobs = [Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge", tuple(paths)) for day, paths in days.items()]
+    list(engine(jobs))
+
+
+def merge_days(dest: str, limits: Limits, engine: Engine, *, fewest: int = FEW) -> Iterator[Outcome]:
+    """Merge the results of each day of a cluster, if more than `fewest` are not merged yet."""
+    target = place(dest)
+    found = stored(target)
+    days = {(one.cluster, one.day) for one in found.results if one.path}
+    if sum(1 for one in found.results if one.path) <= fewest:
+        return
+    parts = Counter((cluster, day) for cluster, day, _ in found.parts)
+    outdated = {(cluster, day) for (cluster, day, _), keys in found.parts.items() if keys}
+    days |= outdated | {day for day, count in parts.items() if count > 1}
+    judge = judge_version()
+    yield from engine(Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge") for day in sorted(days))
 
 
 def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome]:
     """Evaluate shared volumes again for each cluster with new results of a node."""
-    target, who = place(dest), judge_version()
-    markers, failures = by_cluster(done_markers(target)), Failures(target)
+    target, judge = place(dest), judge_version()
+    clusters: dict[str, list[Result]] = defaultdict(list)
+    for one in stored(target).results:
+        if one.state != "failed":
+            clusters[one.cluster].append(one)
     jobs = []
-    for cluster, found in sorted(markers.items()):
-        old = [one for one in found if one.bundle == JOINED]
-        keys = tuple(sorted(one.key for one in found if one.bundle != JOINED))
-        key = short_digest((who, *keys))
-        if len(keys) < FEWEST:
-            for one in old:
-                target.remove(one.path)
-        elif all(one.key != key for one in old):
-            jobs.append(Job(Bundle(cluster, "", "", ()), key, dest, limits, keys))
+    for cluster, found in sorted(clusters.items()):
+        keys = sorted(one.key for one in found if one.bundle != JOINED)
+        content = short_digest((judge, *keys))
+        old = next((one for one in found if one.bundle == JOINED), None)
+        if len(keys) >= FEWEST and not (old and old.key.startswith(content)):
+            jobs.append(Job(Bundle(cluster, "", "", ()), content + stamp(old), dest, limits, judge, "join"))
     for outcome in engine(jobs):
-        if not outcome.reason:
-            for one in markers[outcome.cluster]:
-                if one.bundle == JOINED:
-                    target.remove(one.path)
-        failures.forget(outcome)
+        if outcome.reason:
+            put_failed(target, outcome)
         yield outcome
 
 
-def by_cluster(markers: Iterable[DoneMarker]) -> Mapping[str, list[DoneMarker]]:
-    """Group the markers by cluster."""
-    groups: dict[str, list[DoneMarker]] = defaultdict(list)
-    for one in markers:
-        groups[one.cluster].append(one)
-    return groups
+def stamp(last: Result | None) -> str:
+    """Return the time of a try, for its key: later than that of the last result, whatever the clock says."""
+    before = int(last.key[DIGEST:], 16) if last else 0
+    return f"{max(time.time_ns() // 1_000_000, before + 1):012x}"
 
 
-def next_key(content: str, last: str) -> str:
-    """Return the key of another try at the same content: rows of the last one are outdated, also in compacted files.
-
-    The key of a content has a fixed length; the number of the try follows, in two hexadecimal digits.
-    """
-    tried = int(last[len(content) :] or "0", 16)
-    return f"{content}{(tried + 1) % TRIES:02x}"
-
-
-def _forget_old(target: Place, markers: Iterable[DoneMarker], current: Sequence[DoneMarker]) -> None:
-    """Delete results of earlier content of a bundle if current results exist, all but the last of these."""
-    for one in markers if current else ():
-        if one != current[-1]:
-            target.remove(one.path)
+def put_failed(dest: Place, outcome: Outcome) -> None:
+    """Write the row of a failed bundle, or of a cluster that could not be joined."""
+    put_results(dest, outcome, {"failed": [failed_row(outcome, time.time_ns() // 1000)]})
 
 
 def _unique(bundles: Sequence[Bundle]) -> tuple[Sequence[Bundle], Sequence[Bundle]]:

@@ -17,8 +17,8 @@ from typing import IO, NamedTuple
 
 from kvdiag.fleet.values import Limits
 
-OUT_OF_MEMORY, NOTHING_READ = 70, 71
-"""The exit codes of a child that ran out of memory, and of one that could read no line of a log."""
+OUT_OF_MEMORY, NOTHING_READ, NOT_STORED = 70, 71, 72
+"""The exit codes of a child that ran out of memory, could read no line of a log, or could not store its results."""
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _TAIL = 4096
 
@@ -122,10 +122,13 @@ def _failed(code: int, stderr: str, limits: Limits) -> ProcessResult:
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
         return ProcessResult(b"", f"crashed: {name}", "run kvdiag analyze on it alone, and report what ends it")
-    last = stderr.strip().rpartition("\n")[2]
-    if code == NOTHING_READ:
-        return ProcessResult(b"", f"has no readable log: {last[:500]}", "run kvdiag analyze on it alone")
-    return ProcessResult(b"", f"ended with {code}: {last[:500]}", "run kvdiag analyze on it alone")
+    last = stderr.strip().rpartition("\n")[2][:500]
+    reasons = {
+        NOTHING_READ: ("has no readable log", "run kvdiag analyze on it alone"),
+        NOT_STORED: ("could not be stored", "check the space and permissions of the temporary folder and of DEST"),
+    }
+    reason, next_step = reasons.get(code, (f"ended with {code}", "run kvdiag analyze on it alone"))
+    return ProcessResult(b"", f"{reason}: {last}", next_step)
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.values import BundleFile
 
 UNREADABLE = "unreadable"  # the version of a folder whose files cannot be listed
+EMPTY, LINK = "empty", "link"  # the versions of an empty folder and of a symbolic link: neither has content of its own
 
 
 class Place(Protocol):
@@ -26,14 +27,17 @@ class Place(Protocol):
     def read(self, path: str) -> bytes:
         """Return the bytes of a file. Raise OSError if it cannot be read."""
 
+    def read_all(self, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of each file. Raise OSError if one cannot be read."""
+
     def put(self, path: str, data: bytes) -> None:
         """Write a file atomically."""
 
-    def put_new(self, path: str, data: bytes) -> bool:
-        """Write a file unless it exists; return whether it was written."""
+    def remove_all(self, paths: Sequence[str]) -> None:
+        """Delete those of the files that exist."""
 
-    def remove(self, path: str) -> None:
-        """Delete a file, if it exists."""
+    def copy_all(self, paths: Sequence[str], folder: Path) -> Sequence[str]:
+        """Copy files into a folder, with the same paths below it; return where each is now."""
 
     def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:
         """Return a local path with these files; `folder` is available for copies."""
@@ -69,18 +73,23 @@ class Folder:
         self._root = Path(address)
 
     def files(self, below: str = "") -> Iterator[BundleFile]:
-        """Yield every regular file below; symbolic links are not followed."""
+        """Yield every file below, and each empty folder; symbolic links are not followed."""
         root = self._root / below if below else self._root
         if root.is_file():
             yield _file(root, root.name)
         unreadable: list[OSError] = []
         for parent, folders, names in os.walk(root, onerror=unreadable.append):
             folders.sort()
-            for name in sorted(names):
-                path = Path(parent, name)
+            here = Path(parent).relative_to(self._root)
+            if not folders and not names and Path(parent) != root:
+                yield BundleFile(f"{here.as_posix()}/", 0, EMPTY, 0.0)
+            for name in sorted((*folders, *names)):
+                path, below_root = Path(parent, name), (here / name).as_posix()
                 with contextlib.suppress(FileNotFoundError):  # deleted by log rotation meanwhile
-                    if not path.is_symlink() and path.is_file():
-                        yield _file(path, path.relative_to(self._root).as_posix())
+                    if path.is_symlink():
+                        yield BundleFile(below_root, 0, LINK, 0.0)
+                    elif path.is_file():
+                        yield _file(path, below_root)
         for error in unreadable:
             yield from self._unreadable(Path(error.filename), error)
 
@@ -96,39 +105,38 @@ class Folder:
         """Return the bytes of a file."""
         return (self._root / path).read_bytes()
 
+    def read_all(self, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of each file."""
+        return {path: self.read(path) for path in paths}
+
     def put(self, path: str, data: bytes) -> None:
         """Write a temporary file and rename it."""
-        with self._written(path, data) as (temporary, target):
-            temporary.replace(target)
-
-    def put_new(self, path: str, data: bytes) -> bool:
-        """Write a temporary file and link it, which fails if the target exists."""
-        with self._written(path, data) as (temporary, target):
-            try:
-                os.link(temporary, target)
-            except FileExistsError:
-                return False
-            return True
-
-    def remove(self, path: str) -> None:
-        """Delete a file, if it exists."""
-        (self._root / path).unlink(missing_ok=True)
-
-    def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:  # noqa: ARG002 (they are here already)
-        """Return the folder itself."""
-        return self._root
-
-    @contextlib.contextmanager
-    def _written(self, path: str, data: bytes) -> Iterator[tuple[Path, Path]]:
         target = self._root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-            yield Path(name), target
+            Path(name).replace(target)
         finally:
             Path(name).unlink(missing_ok=True)
+
+    def remove_all(self, paths: Sequence[str]) -> None:
+        """Delete the files, and folders that are empty then."""
+        for path in paths:
+            (self._root / path).unlink(missing_ok=True)
+        for folder in {(self._root / path).parent for path in paths}:
+            with contextlib.suppress(OSError):  # it is not empty
+                folder.rmdir()
+
+    def copy_all(self, paths: Sequence[str], folder: Path) -> Sequence[str]:
+        """Return the paths of the files themselves."""
+        del folder
+        return [str(self._root / path) for path in paths]
+
+    def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:  # noqa: ARG002 (they are here already)
+        """Return the folder itself."""
+        return self._root
 
 
 def _file(path: Path, name: str) -> BundleFile:

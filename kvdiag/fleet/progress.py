@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TextIO
 
 from kvdiag.base.clock import format_duration
@@ -11,6 +12,7 @@ from kvdiag.model.values import Severity
 from kvdiag.safe.clean import clean
 
 EVERY = 10.0  # seconds between two lines if stderr is no terminal
+MOST_ALIKE = 10  # failures printed with one reason
 _OFTEN = 0.2
 
 
@@ -21,6 +23,7 @@ class FleetProgress:
         """Take the number of nodes and bytes to analyze; `skipped` nodes have results already."""
         self._stream, self._total, self._size = stream, total, size
         self.skipped, self.done, self.failed, self.partial, self._read = skipped, 0, 0, 0, 0
+        self._reasons: Counter[str] = Counter()
         self._worst: tuple[int, str] = (-1, "")
         self._begun = self._printed_at = time.monotonic()
         self._is_live = stream.isatty()
@@ -30,7 +33,9 @@ class FleetProgress:
         self._read += outcome.size
         if outcome.reason:
             self.failed += 1
-            self._print(f"{outcome.cluster}/{outcome.node} {outcome.reason}; {outcome.next_step}")
+            self._reasons[outcome.reason] += 1
+            if self._reasons[outcome.reason] <= MOST_ALIKE:
+                self._print(f"{outcome.cluster}/{outcome.node} {outcome.reason}; {outcome.next_step}")
         else:
             self.done += 1
             self.partial += bool(outcome.problems)
@@ -48,18 +53,11 @@ class FleetProgress:
         self.failed += 1
         self._print(f"{bundle.cluster}/{bundle.node}: {bundle.place} was given twice and is read once")
 
-    def add_joined(self, outcome: Outcome) -> None:
-        """Report the outcome of joining a cluster."""
-        for note in outcome.notes:
-            self._print(f"{outcome.cluster}: {note}")
-        if outcome.reason:
-            self.failed += 1
-            self._print(f"{outcome.cluster}: its shared volumes: {outcome.reason}; {outcome.next_step}")
-        elif outcome.findings:
-            self._print(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
-
     def end(self) -> None:
-        """Print the last line."""
+        """Print the last line, after the number of failures that were not printed."""
+        for reason, count in self._reasons.items():
+            if count > MOST_ALIKE:
+                self._print(f"{count - MOST_ALIKE:,} more: {reason}; they are in the table failed")
         self._print(self.line())
 
     def line(self) -> str:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import pyarrow as pa
 
 from kvdiag.base.errors import UsageError
 from kvdiag.fleet.places import Place, is_remote
-from kvdiag.fleet.results import stored
-from kvdiag.fleet.schema import OF_ALL, TABLES
+from kvdiag.fleet.results import ROOT, Stored, read_rows, stored, table_path
+from kvdiag.fleet.schema import TABLES
 
-_TYPES = {
-    "text": "VARCHAR",
-    "time": "TIMESTAMPTZ",
-    "number": "BIGINT",
-    "flag": "BOOLEAN",
-    "texts": "VARCHAR[]",
-    "names": "STRUCT(kind VARCHAR, value VARCHAR)[]",
-    "gaps": "STRUCT(begins TIMESTAMPTZ, ends TIMESTAMPTZ, why VARCHAR, component VARCHAR)[]",
-}
-_PATHS = "hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}, union_by_name = false"
 MEMORY = "1GB"
+_TRIES = 3  # a run that merges meanwhile deletes files that were listed
+_READ = (
+    "filename = true, union_by_name = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
+)
+_PARTITION = [("cluster", pa.string()), ("day", pa.string())]
 
 
 class Answer(NamedTuple):
@@ -36,34 +36,50 @@ class Questions:
     """A DuckDB connection with a view for each table; all times are UTC."""
 
     def __init__(self, dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> None:
-        """Open the results of all clusters or of one."""
+        """Open the results of all clusters or of one. Objects of a store are copied to a temporary folder."""
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
-        if is_remote(dest.address):
-            from kvdiag.fleet.remote import file_system
+        self._copies = tempfile.mkdtemp(prefix="kvdiag-")
+        weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
+        for left in reversed(range(_TRIES)):
+            try:
+                self._open(dest, stored(dest, cluster), tables)
+                break
+            except FileNotFoundError:
+                if not left:
+                    raise
+        folder = self._copies if is_remote(dest.address) else dest.address
+        self._db.execute(f"SET allowed_directories = [{_literal(folder.rstrip('/') + '/')}]")
+        self._db.execute("SET enable_external_access = false; SET lock_configuration = true")  # no question undoes it
 
-            self._db.register_filesystem(file_system(dest.address))
-        found = stored(dest, cluster, tables)
-        self._db.execute("CREATE TABLE dead (result_key VARCHAR)")
-        if found.dead:
-            self._db.execute("INSERT INTO dead SELECT unnest($1::VARCHAR[])", [sorted(found.dead)])
+    def _open(self, dest: Place, found: Stored, tables: Sequence[str]) -> None:
+        rows = read_rows(dest, found.results)
+        listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if found.parts}
+        dead = [[digest, key] for (_, _, digest), outdated in found.parts.items() for key in outdated]
+        self._db.execute("CREATE OR REPLACE TABLE dead (part VARCHAR, result_key VARCHAR)")
+        if dead:
+            self._db.executemany("INSERT INTO dead VALUES (?, ?)", dead)
         for table in tables:
-            self._view(table, [f"{dest.address.rstrip('/')}/{path}" for path in found.files[table]], bool(found.dead))
-        folder = _literal(f"{dest.address.rstrip('/')}/")
-        self._db.execute(f"SET allowed_directories = [{folder}]; SET enable_external_access = false")
-        self._db.execute("SET lock_configuration = true")  # a question cannot undo it
+            paths = [path for part in found.parts if (path := table_path(table, *part)) in listed[table]]
+            self._view(table, dest.copy_all(paths, Path(self._copies)), rows.get(table, []), some_dead=bool(dead))
 
-    def _view(self, table: str, files: Sequence[str], some_dead: bool) -> None:  # noqa: FBT001 (of one caller)
+    def _view(self, table: str, files: Sequence[str], rows: Sequence[dict[str, Any]], *, some_dead: bool) -> None:
+        schema = TABLES[table]
+        new = pa.Table.from_pylist(list(rows), schema=pa.schema([*schema, *_PARTITION]))
+        self._db.register(f"new_{table}", new)
+        columns = ", ".join(_name(name) for name in schema.names)
+        parts = [f"SELECT {columns}, cluster, day::DATE AS day FROM {_name(f'new_{table}')}"]  # noqa: S608 (our names)
         if files:
-            listed = ", ".join(_literal(file) for file in files)
-            read = f"SELECT * FROM read_parquet([{listed}], {_PATHS})"  # noqa: S608 (literals of our own)
-            if some_dead and table != "failed":
-                read += " WHERE result_key NOT IN (FROM dead)"
-        else:
-            columns = {**OF_ALL, **TABLES[table]}
-            typed = [f"NULL::{_TYPES[word]} AS {_name(name)}" for name, word in columns.items()]
-            read = f"SELECT {', '.join(typed)}, NULL::VARCHAR AS cluster, NULL::DATE AS day WHERE false"
-        self._db.execute(f"CREATE VIEW {_name(table)} AS {read}")
+            empty = f"SELECT * REPLACE (day::DATE AS day) FROM {_name(f'new_{table}')} WHERE false"  # noqa: S608
+            listed = ", ".join(map(_literal, files))
+            read = f"SELECT * FROM read_parquet([{listed}], {_READ})"  # noqa: S608
+            if some_dead:
+                read += (
+                    " WHERE (parse_filename(filename, true), result_key) NOT IN (SELECT (part, result_key) FROM dead)"
+                )
+            # the empty table adds columns that no file has yet
+            parts.append(f"SELECT {columns}, cluster, day FROM ({empty} UNION ALL BY NAME {read})")  # noqa: S608
+        self._db.execute(f"CREATE OR REPLACE VIEW {_name(table)} AS {' UNION ALL '.join(parts)}")
 
     def ask(self, sql: str, values: Sequence[object] = ()) -> Answer:
         """Return the result of a SELECT of kvdiag."""
@@ -80,6 +96,15 @@ class Questions:
             return self.ask(sql)
         except duckdb.Error as error:
             raise UsageError(f"fleet sql: {error}") from None
+
+
+def tables_of(sql: str) -> Sequence[str]:
+    """Return the tables of the results that a user's SELECT names; all if it cannot be parsed."""
+    try:
+        named = duckdb.connect().get_table_names(sql)
+    except duckdb.Error:
+        return tuple(TABLES)
+    return [table for table in TABLES if table in named]
 
 
 def _literal(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,22 +51,29 @@ class Bucket:
         data: bytes = self._system.cat_file(f"{self._root}/{path}")
         return data
 
+    def read_all(self, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the bytes of the objects, which are read several at a time."""
+        found = self._system.cat([f"{self._root}/{path}" for path in paths]) if paths else {}
+        return {path.removeprefix(f"{self._root}/"): data for path, data in found.items()}
+
     def put(self, path: str, data: bytes) -> None:
         """Write an object; stores do this atomically."""
         self._system.pipe_file(f"{self._root}/{path}", data)
 
-    def put_new(self, path: str, data: bytes) -> bool:
-        """Write an object unless it exists: the store checks this (If-None-Match)."""
-        try:
-            self._system.pipe_file(f"{self._root}/{path}", data, mode="create")
-        except FileExistsError:
-            return False
-        return True
+    def remove_all(self, paths: Sequence[str]) -> None:
+        """Delete the objects, many with one request where the store can do so."""
+        if paths:
+            with contextlib.suppress(FileNotFoundError):
+                self._system.rm([f"{self._root}/{path}" for path in paths])
 
-    def remove(self, path: str) -> None:
-        """Delete an object, if it exists."""
-        with contextlib.suppress(FileNotFoundError):
-            self._system.rm_file(f"{self._root}/{path}")
+    def copy_all(self, paths: Sequence[str], folder: Path) -> Sequence[str]:
+        """Copy the objects, several at a time."""
+        targets = [str(folder / path) for path in paths]
+        for target in targets:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+        for path, target in zip(paths, targets, strict=True):
+            Path(target).write_bytes(self.read(path))
+        return targets
 
     def fetch(self, files: tuple[BundleFile, ...], folder: Path) -> Path:
         """Copy the objects into a folder; names that lead out of it are refused."""

@@ -1,114 +1,80 @@
-"""The tables of a fleet's results: their columns, with types that `kvdiag.fleet.parquet` translates.
+"""The tables of a fleet's results: one pyarrow schema for the files, the rows and the questions.
 
-Every table also has OF_ALL, and `cluster` and `day` from the folders of its files. docs/fleet.md describes the columns.
+Columns may be added: older files are read with NULL there. docs/fleet.md describes the columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-SCHEMA = 1
-"""A new number invalidates all stored results."""
-ROOT = f"v{SCHEMA}"
+import pyarrow as pa
 
-Columns = Mapping[str, str]
-OF_ALL: Columns = {"node": "text", "bundle": "text", "result_key": "text"}
-_SPAN: Columns = {"begins": "time", "ends": "time"}
-_FINDING: Columns = {
-    "rule": "text",
-    "rule_id": "text",
-    "title": "text",
-    "severity": "text",
-    "severity_rank": "number",
-    "verdict": "text",
-    "role": "text",
-    "subject_kind": "text",
-    "subject": "text",
-    "subject_key": "text",
-    "subject_node": "text",
-    "volume_handle": "text",
-    "pod": "text",
-    "driver": "text",
-    "driver_version": "text",
-    "kubelet_version": "text",
-    "runtime_version": "text",
+_TEXT, _NUMBER, _FLAG = pa.string(), pa.int64(), pa.bool_()
+_TIME = pa.timestamp("us", "UTC")
+_TEXTS = pa.list_(_TEXT)
+_PAIRS = pa.list_(pa.struct([("kind", _TEXT), ("value", _TEXT)]))
+_GAPS = pa.list_(pa.struct([("begins", _TIME), ("ends", _TIME), ("why", _TEXT), ("component", _TEXT)]))
+_SPAN = {"begins": _TIME, "ends": _TIME}
+# `kvdiag` is the version and the digest of the rules that judged.
+_OF_ALL = {"node": _TEXT, "bundle": _TEXT, "result_key": _TEXT, "kvdiag": _TEXT}
+_FINDING = {
+    **dict.fromkeys(("rule", "rule_id", "title", "severity"), _TEXT),
+    "severity_rank": _NUMBER,
+    **dict.fromkeys(("verdict", "role", "subject_kind", "subject", "subject_key", "subject_node"), _TEXT),
+    **dict.fromkeys(("volume_handle", "pod", "driver", "driver_version", "kubelet_version", "runtime_version"), _TEXT),
     **_SPAN,
-    "healed": "time",
-    "count": "number",
-    "says": "text",
-    "cause": "text",
-    "finding": "text",
-    "explained_by": "text",
-    "incident": "text",
-    "nodes": "texts",
-    "affected": "texts",
-    "surer_than": "texts",
-    "json": "text",
+    "healed": _TIME,
+    "count": _NUMBER,
+    **dict.fromkeys(("says", "cause", "finding", "explained_by", "incident"), _TEXT),
+    **dict.fromkeys(("nodes", "affected", "surer_than"), _TEXTS),
+    "json": _TEXT,
 }
-TABLES: Mapping[str, Columns] = {
+_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "findings": _FINDING,
-    "joined": _FINDING,
+    "joined": {**_FINDING, "judged": _TEXT},
+    "judged": {"judged": _TEXT, "volumes": _TEXTS},
     "events": {
-        "time": "time",
-        "ends": "time",
-        "kind": "text",
-        "component": "text",
-        "log_node": "text",
-        "volume": "text",
-        "refs": "names",
-        "attrs": "names",
-        "source": "text",
-        "line": "number",
-        "count": "number",
-        "text": "text",
+        "time": _TIME,
+        "ends": _TIME,
+        **dict.fromkeys(("kind", "component", "log_node", "volume"), _TEXT),
+        "refs": _PAIRS,
+        "attrs": _PAIRS,
+        "source": _TEXT,
+        "line": _NUMBER,
+        "count": _NUMBER,
+        "text": _TEXT,
     },
     "volumes": {
-        "volume": "text",
-        "name": "text",
-        "volume_handle": "text",
-        "driver": "text",
-        "pv": "text",
-        "names": "texts",
-        "pods": "texts",
+        **dict.fromkeys(("volume", "name", "volume_handle", "driver", "pv"), _TEXT),
+        "names": _TEXTS,
+        "pods": _TEXTS,
         **_SPAN,
-        "last_event": "text",
+        "last_event": _TEXT,
     },
     "inputs": {
-        "source": "text",
-        "format": "text",
-        "component": "text",
-        "log_node": "text",
-        "lines": "number",
-        "records": "number",
-        "recognised": "number",
-        "unread": "number",
+        **dict.fromkeys(("source", "format", "component", "log_node"), _TEXT),
+        **dict.fromkeys(("lines", "records", "recognised", "unread"), _NUMBER),
         **_SPAN,
-        "clock": "text",
+        "clock": _TEXT,
     },
-    "coverage": {"component": "text", "log_node": "text", **_SPAN, "verbosity": "number", "gaps": "gaps"},
+    "coverage": {"component": _TEXT, "log_node": _TEXT, **_SPAN, "verbosity": _NUMBER, "gaps": _GAPS},
     "versions": {
-        "component": "text",
-        "version": "text",
-        "how": "text",
-        "span": "text",
-        "log_node": "text",
-        "source": "text",
-        "line": "number",
-        "time": "time",
+        **dict.fromkeys(("component", "version", "how", "span", "log_node", "source"), _TEXT),
+        "line": _NUMBER,
+        "time": _TIME,
     },
     "errors": {
-        "component": "text",
-        "call": "text",
-        "level": "text",
-        "says": "text",
-        "count": "number",
+        **dict.fromkeys(("component", "call", "level", "says"), _TEXT),
+        "count": _NUMBER,
         **_SPAN,
-        "goes_on": "flag",
-        "subjects": "texts",
-        "source": "text",
-        "line": "number",
-        "explained_by": "text",
-        "benign": "text",
+        "goes_on": _FLAG,
+        "subjects": _TEXTS,
+        "source": _TEXT,
+        "line": _NUMBER,
+        "explained_by": _TEXT,
+        "benign": _TEXT,
     },
-    "failed": {"place": "text", "reason": "text", "next_step": "text", "at": "time", "is_partial": "flag"},
+    "failed": {"place": _TEXT, "reason": _TEXT, "next_step": _TEXT, "at": _TIME, "is_partial": _FLAG},
 }
+TABLES: Mapping[str, pa.Schema] = {name: pa.schema({**_OF_ALL, **columns}) for name, columns in _COLUMNS.items()}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
 
 UNNAMED_CLUSTER = "default"
+State = Literal["done", "partial", "failed"]
 JOINED = "joined"
 """The bundle name in results of a whole cluster."""
 SECONDS, MEMORY = 600.0, 2 << 30
-_HEX = 24  # digits of a digest in a file's name: 96 bits
+DIGEST = 24  # digits of a digest in a file's name: 96 bits
 
 
 class BundleFile(NamedTuple):
@@ -54,13 +56,19 @@ class Limits(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One bundle to analyze, and the destination. With `keys`, a whole cluster, whose results have these keys."""
+    """One bundle to analyze, and the destination; `judge` is the version of kvdiag and its rules that must do it.
+
+    A job of the kind "join" is about a whole cluster. One of the kind "merge" is about a day of a cluster, which is
+    `bundle.node`: its new results at the paths `only`, or all.
+    """
 
     bundle: Bundle
     key: str
     dest: str
     limits: Limits = Limits()
-    keys: tuple[str, ...] = ()
+    judge: str = ""
+    kind: Literal["analyze", "join", "merge"] = "analyze"
+    only: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the job as plain JSON values."""
@@ -86,10 +94,16 @@ class Outcome(NamedTuple):
     worst: int = -1
     worst_rule: str = ""
     day: str = ""
+    judge: str = ""
     reason: str = ""
     next_step: str = ""
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """Whether the bundle was read, read in part, or neither."""
+        return "failed" if self.reason else "partial" if self.problems else "done"
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
@@ -101,7 +115,9 @@ def read_job(data: Mapping[str, Any]) -> Job:
         key=data["key"],
         dest=data["dest"],
         limits=Limits(*data["limits"]),
-        keys=tuple(data["keys"]),
+        judge=data["judge"],
+        kind=data["kind"],
+        only=tuple(data["only"]),
     )
 
 
@@ -114,8 +130,15 @@ def read_outcome(data: Mapping[str, Any]) -> Outcome:
 def outcome_of(job: Job) -> Outcome:
     """Return an outcome with the data of the job only."""
     bundle = job.bundle
-    name = JOINED if job.keys else bundle.id
-    return Outcome(bundle.cluster, bundle.node, bundle.place, name, job.key, bundle.size)
+    name = bundle.id if job.kind == "analyze" else JOINED
+    day = day_of(bundle)
+    return Outcome(bundle.cluster, bundle.node, bundle.place, name, job.key, bundle.size, day=day, judge=job.judge)
+
+
+def day_of(bundle: Bundle) -> str:
+    """Return the day (UTC) on which the newest file of a bundle was modified."""
+    newest = max((file.modified for file in bundle.files), default=0.0)
+    return datetime.fromtimestamp(newest, UTC).date().isoformat()
 
 
 def short_digest(words: Iterable[str]) -> str:
@@ -124,4 +147,4 @@ def short_digest(words: Iterable[str]) -> str:
     for word in words:
         data = word.encode("utf-8", "surrogateescape")
         total.update(b"%d:" % len(data) + data)
-    return total.hexdigest()[:_HEX]
+    return total.hexdigest()[:DIGEST]

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
 from pathlib import Path
+
+from kvdiag.fleet.local_engine import run_local
+from kvdiag.fleet.places import place
+from kvdiag.fleet.results import put_results
+from kvdiag.fleet.values import Bundle, Job, Outcome, outcome_of
 
 WRITTEN = 1_773_304_200  # 2026-03-12T08:30:00Z, after the last line
 PV, HANDLE = "pvc-5b1e77aa-0b1d-4f5e-8c9a-2d3e4f5a6b7c", "vol-0d9c8b7a6f5e"
@@ -43,3 +50,61 @@ def write_node(root: Path, node: str, said: list[tuple[str, str]], cluster: str 
     log.write_text(text, "utf-8")
     os.utime(log, (WRITTEN, WRITTEN))
     return folder
+
+
+def synthetic(count: int, *, days: int = 1, clusters: int = 1, begin: date = date(2026, 3, 1)) -> list[Bundle]:
+    """Return bundles that `synthetic_engine` judges: so many nodes a day, in these clusters."""
+    return [
+        Bundle(f"c{number % clusters:02}", f"n{number:04}", f"/{begin + timedelta(day)}/n{number:04}", ())
+        for day in range(days)
+        for number in range(count)
+    ]
+
+
+def synthetic_engine(jobs: Iterable[Job]) -> Iterator[Outcome]:
+    """Store results as if each bundle had been analyzed; merges are real.
+
+    Every tenth node has `disk-full`. Every node with containerd 1.6.15, which every twentieth has, has `cni-missing`
+    from the second week on. Node 3 has errors that nothing explains, and node 7 has lost its link on the last day.
+    """
+    for job in jobs:
+        if job.kind != "analyze":
+            yield from run_local([job])
+            continue
+        bundle = job.bundle
+        day, number = bundle.place.split("/")[1], int(bundle.node[1:])
+        at = int(date.fromisoformat(day).strftime("%s")) * 1_000_000
+        outcome = outcome_of(job)._replace(day=day, findings=1)
+        found = [("disk-full", 3)] * (number % 10 == 0)
+        found += [("cni-missing", 4)] * (number % 20 == 1 and day >= "2026-03-08")
+        found += [("link-lost", 2)] * (number == 7 and day == "2026-03-30")
+        common = {"says": "s", "begins": at, "ends": at + 60_000_000, "count": 1}
+        findings = [
+            common
+            | {"rule": rule, "title": rule, "severity": ("low", "low", "medium", "high", "critical")[rank]}
+            | {
+                "severity_rank": rank,
+                "verdict": "confirmed",
+                "role": "cause",
+                "finding": f"{rule}-{number}",
+                "json": "{}",
+            }
+            | {
+                "kubelet_version": "1.29.3",
+                "driver": "",
+                "driver_version": "",
+                "subject_node": bundle.node,
+                "nodes": [],
+            }
+            for rule, rank in found
+        ]
+        error = common | {"component": "kubelet", "says": "odd", "explained_by": "", "benign": "", "level": "error"}
+        version = "1.6.15" if number % 20 == 1 else "1.7.2"
+        tables = {
+            "findings": findings,
+            "inputs": [{"source": "kubelet.log", "begins": at, "ends": at, "lines": 10}],
+            "versions": [{"component": "containerd", "version": version, "log_node": bundle.node}],
+            "errors": [error] * (number == 3),
+        }
+        put_results(place(job.dest), outcome, tables)
+        yield outcome

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import itertools
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 
@@ -20,20 +22,24 @@ from kvdiag.analysis.analyze import analyze
 from kvdiag.base.errors import UsageError
 from kvdiag.model.options import Options
 from tests.conftest import ROOT, run_kvdiag
-from tests.integration.fleet.nodes import ADDED, write_node, write_pair
+from tests.integration.fleet.nodes import ADDED, HANDLE, PV, write_node, write_pair
 
 pytest.importorskip("pyarrow", reason="kvdiag[fleet] is not installed: results are Parquet")
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed: questions are asked of DuckDB")
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from kvdiag.fleet.bundles import bundles
-from kvdiag.fleet.compact import compact
-from kvdiag.fleet.fleetrun import Engine, join_clusters, run_fleet
+from kvdiag.fleet.compact import merge
+from kvdiag.fleet.fleetrun import Engine, join_clusters, merge_days, run_fleet
 from kvdiag.fleet.local_engine import run_local
 from kvdiag.fleet.overview import state
-from kvdiag.fleet.places import place
+from kvdiag.fleet.places import Folder, place
 from kvdiag.fleet.progress import FleetProgress
 from kvdiag.fleet.questions import Questions
-from kvdiag.fleet.values import Limits
+from kvdiag.fleet.results import put_results, stored
+from kvdiag.fleet.values import Limits, Outcome
 
 TALLY = partial(FleetProgress, io.StringIO())
 POISON = """
@@ -55,6 +61,11 @@ if name.endswith("eats"):
 
 def ran(source: Path, dest: Path, engine: Engine = run_local, limits: Limits = Limits()) -> FleetProgress:  # noqa: B008 (frozen)
     return run_fleet(list(bundles([str(source)], "")), str(dest), limits, engine, TALLY)
+
+
+def compacted(dest: Path | str) -> None:
+    """Merge the results of every day."""
+    assert not [one.reason for one in merge_days(str(dest), Limits(), run_local, fewest=0) if one.reason]
 
 
 def rows(dest: Path, sql: str) -> list[tuple]:
@@ -127,15 +138,135 @@ def test_a_bundle_that_changed_is_judged_anew(tmp_path):
     ran(source, dest)
     count = "SELECT count(*), any_value(lines) FROM inputs"
     assert rows(dest, count) == [(1, 1)]
-    assert compact(place(str(dest))).after > 0
+    compacted(dest)
+    assert not [one for one in place(str(dest)).files("v2/new") if one.size]
     assert rows(dest, count) == [(1, 1)]
     log = folder / "kubelet.log"
     log.write_text(log.read_text() * 2)
     assert ran(source, dest).done == 1
     assert rows(dest, count) == [(1, 2)]
-    compact(place(str(dest)))
+    compacted(dest)
     assert rows(dest, count) == [(1, 2)]
-    assert len(list(place(str(dest)).files("v1/inputs"))) == 1
+    assert len(list(place(str(dest)).files("v2/inputs"))) == 1
+
+
+def test_a_merge_that_was_interrupted_changes_nothing(tmp_path):
+    """Wherever it ends, each row is there once; two merges of the same results at once count once too."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    ran(source, dest)
+    sql = "SELECT * FROM events ORDER BY ALL"
+    before = rows(dest, sql)
+    there = place(str(dest))
+    ((cluster, day),) = {(one.cluster, one.day) for one in stored(there).results}
+    for method in ("put", "remove_all"):  # the third file of a part, and the first that a merge deletes
+        for end in range(1, 9):
+            interrupted = _Interrupted(str(dest), method, end)
+            with contextlib.suppress(KeyboardInterrupt):
+                merge(interrupted, cluster, day)
+            assert rows(dest, sql) == before
+    new = [one.path for one in stored(there).results if one.path]
+    assert not new
+    log = source / "cluster=eu-1/node=node-b/kubelet.log"
+    log.write_text(log.read_text() * 2)
+    ran(source, dest)
+    both = rows(dest, sql)
+    kept = {path: (dest / path).read_bytes() for path in (one.path for one in stored(there).results if one.path)}
+    merge(there, cluster, day)
+    for path, data in kept.items():  # as if another run had merged only these meanwhile
+        there.put(path, data)
+    merge(there, cluster, day, list(kept))
+    assert rows(dest, sql) == both
+    merge(there, cluster, day)
+    assert rows(dest, sql) == both
+    assert len([one for one in there.files("v2/parts") if one.size]) == 1
+
+
+class _Interrupted(Folder):
+    """A folder whose user presses Ctrl-C at the n-th call of a method."""
+
+    def __init__(self, address: str, method: str, end: int) -> None:
+        super().__init__(address)
+        self._calls = 0
+        real = getattr(self, method)
+
+        def counted(*words: object) -> object:
+            self._calls += 1
+            if self._calls == end:
+                raise KeyboardInterrupt
+            return real(*words)
+
+        setattr(self, method, counted)
+
+
+def test_results_of_an_older_kvdiag_stay(tmp_path):
+    """A file without a column that was added later is read, with NULL there, and merged with newer ones."""
+    dest = tmp_path / "out"
+    folder = dest / "v2/findings/cluster=eu-1/day=2026-03-01"
+    folder.mkdir(parents=True)
+    (dest / "v2/parts/cluster=eu-1/day=2026-03-01").mkdir(parents=True)
+    old, digest = pa.table({"node": ["n1"], "rule": ["r1"], "result_key": ["a" * 36]}), "0" * 24
+    pq.write_table(old, folder / f"{digest}.parquet")
+    words = {"results": [["b1", "a" * 36, "done"]], "replaces": []}
+    (dest / f"v2/parts/cluster=eu-1/day=2026-03-01/{digest}.json").write_text(json.dumps(words))
+    assert rows(dest, "SELECT node, rule, title, kvdiag, day FROM findings") == [
+        ("n1", "r1", None, None, date(2026, 3, 1))
+    ]
+    row = {"rule": "r1", "title": "newer"}
+    outcome = Outcome("eu-1", "n2", "/n2", "b2", "b" * 36, day="2026-03-01", judge="9.9")
+    put_results(place(str(dest)), outcome, {"findings": [row]})
+    found = [("n1", None, None), ("n2", "newer", "9.9")]
+    for _ in range(2):
+        assert rows(dest, "SELECT node, title, kvdiag FROM findings ORDER BY node") == found
+        compacted(dest)
+    assert [path.name != f"{digest}.parquet" for path in folder.iterdir()] == [True]
+
+
+def test_a_join_judges_what_changed(tmp_path):
+    """Of two shared volumes only that with a new log is judged again; what was found about the other stays."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+
+    def joined() -> tuple[list[tuple], set[str]]:
+        ran(source, dest)
+        assert not [one.reason for one in join_clusters(str(dest), Limits(), run_local) if one.reason]
+        batches = {name for (name,) in rows(dest, "SELECT judged FROM judged")}
+        return rows(dest, "SELECT rule, subject, nodes, begins, says FROM joined ORDER BY ALL"), batches
+
+    first, one_batch = joined()
+    other = {"node-a": "node-x", "node-b": "node-y", PV: PV.replace("5b1e", "6c2f"), HANDLE: "vol-6a6a6a6a"}
+    other |= {"2a0c3a52": "4a0c3a52", "8b0c3a52": "9b0c3a52"}
+    for node in ("node-a", "node-b"):
+        text = (source / f"cluster=eu-1/node={node}/kubelet.log").read_text()
+        for word, new in other.items():
+            text = text.replace(word, new)
+        (source / f"cluster=eu-1/node={other[node]}").mkdir()
+        (source / f"cluster=eu-1/node={other[node]}/kubelet.log").write_text(text)
+    both, two_batches = joined()
+    assert all(row in both for row in first)
+    assert len(both) == 2 * len(first)
+    assert len(two_batches) == 2
+    assert one_batch < two_batches
+    with (source / "cluster=eu-1/node=node-y/kubelet.log").open("a") as log:
+        log.write(text.splitlines()[-1] + "\n")
+    again, batches = joined()
+    assert again == both
+    assert batches & two_batches == one_batch
+
+
+def test_old_days_are_deleted(tmp_path):
+    """With --keep, days before the last N go, and their logs are not read again."""
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    write_node(source, "old", [("00:00", ADDED)])
+    ran(source, dest)
+    assert rows(dest, "SELECT node FROM inputs") == [("old",)]
+    fresh = write_node(source, "fresh", [("00:00", ADDED)]) / "kubelet.log"
+    today = datetime.now(UTC)
+    fresh.write_text(
+        fresh.read_text().replace("Mar 12", f"{today:%b} {today.day:2}").replace("I0312", f"I{today:%m%d}")
+    )
+    done = _started(["fleet", "run", source, "--out", dest, "--keep", "30"])
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 nodes done" in done.stderr
+    assert rows(dest, "SELECT node FROM inputs") == [("fresh",)]
 
 
 def test_each_poison_is_one_row(tmp_path):
@@ -178,7 +309,7 @@ def test_what_was_read_in_part_is_tried_again(tmp_path):
         assert rows(dest, "SELECT node, is_partial FROM failed") == [("torn", True)]
         inputs = rows(dest, "SELECT node, count(*) FROM inputs GROUP BY ALL ORDER BY ALL")
         assert inputs == [("torn", 2), ("whole", 1)]
-        compact(place(str(dest)))
+        compacted(dest)
     log.write_bytes(whole)
     os.utime(log, (1_700_000_000, 1_700_000_000))
     tally = ran(source, dest)
@@ -207,6 +338,33 @@ def test_nothing_readable_is_a_failure(tmp_path):
     ]
 
 
+def test_every_node_folder_is_counted(tmp_path):
+    """A node folder that is empty, a link, or holds only links has failed; what matches no layout is counted and named."""
+    source, dest = tmp_path / "logs", tmp_path / "out"
+    fine = write_node(source, "fine", [("00:00", ADDED)])
+    (outside := tmp_path / "outside").mkdir()
+    (outside / "kubelet.log").write_text((fine / "kubelet.log").read_text())
+    (fine.parent / "node=empty").mkdir()
+    (fine.parent / "node=linkdir").symlink_to(outside)
+    (fine.parent / "node=linkonly").mkdir()
+    (fine.parent / "node=linkonly" / "kubelet.log").symlink_to(outside / "kubelet.log")
+    (fine / "containerd.log").symlink_to(outside / "kubelet.log")
+    (source / "stray-node-7").mkdir()
+    (source / "stray-node-8.tar.gz").symlink_to(outside)
+    done = _started(["fleet", "run", source, "--out", dest])
+    assert done.returncode == 3
+    assert "2 entries match no layout and are not read, such as stray-node-7/" in done.stderr
+    assert "1 of 4 nodes done · 3 failed" in done.stderr
+    failed = dict(rows(dest, "SELECT node, reason FROM failed WHERE NOT is_partial"))
+    assert failed.keys() == {"empty", "linkdir", "linkonly"}
+    assert "no logs in this folder" in failed["empty"]
+    assert "symbolic link" in failed["linkdir"]
+    (reason,) = rows(dest, "SELECT reason FROM failed WHERE is_partial")
+    assert "a symlink leads out of this folder and was skipped" in reason[0]
+    assert "a symlink leads out" in done.stderr
+    assert rows(dest, "SELECT node, source FROM inputs") == [("fine", "kubelet.log")]
+
+
 def test_a_row_of_a_manifest_costs_one_node(tmp_path):
     """A path that is gone is a failed node, one that is given twice is read once; the others are judged."""
     folder = write_node(tmp_path / "logs", "fine", [("00:00", ADDED)])
@@ -231,7 +389,7 @@ def test_folders_above_and_beside_the_layout(tmp_path):
     assert [(one.cluster, one.node, Path(one.place).parts[-3]) for one in found] == [
         ("eu-1", "node-a", "2026-03-11"), ("eu-1", "node-a", "2026-03-12")
     ]  # fmt: skip
-    assert notes == [f"{source}: 1 files match no layout and are not read, such as stray.log"]
+    assert notes == [f"{source}: 1 entries match no layout and are not read, such as stray.log"]
     done = _started(["fleet", "run", tmp_path / "nothing", "--out", tmp_path / "out"])
     assert done.returncode == 2
     assert "there is nothing" in done.stderr
@@ -271,7 +429,7 @@ def test_names_in_paths_do_nothing(tmp_path):
     assert rows(dest, "SELECT cluster, node FROM inputs") == [(cluster, node)]
     shown = run_kvdiag("fleet", "sql", dest, "-o", "csv", "SELECT node FROM inputs").stdout
     assert shown.splitlines()[1].strip('"').startswith("'=1+1")
-    compact(place(str(dest)))
+    compacted(dest)
     assert rows(dest, "SELECT cluster, node FROM inputs") == [(cluster, node)]
 
 
@@ -354,13 +512,13 @@ def test_every_documented_question_is_answered(pair):
 
     for table, columns in TABLES.items():
         line = next(line for line in page.splitlines() if line.startswith(f"| `{table}` |"))
-        missing = [name for name in columns if f"`{name}`" not in line and table != "joined"]
+        missing = [name for name in columns.names[4:] if f"`{name}`" not in line and table != "joined"]
         assert not missing, f"docs/fleet.md, {table}: {missing}"
 
 
 WITHOUT = {
     "the command line": "kvdiag.cli.app",
-    "an analysis": "kvdiag.analysis.analyze, kvdiag.fleet.child, kvdiag.fleet.rows, kvdiag.fleet.spool, kvdiag.fleet.unit",
+    "an analysis": "kvdiag.analysis.analyze, kvdiag.fleet.child, kvdiag.fleet.rows, kvdiag.fleet.results, kvdiag.fleet.unit",
 }
 
 

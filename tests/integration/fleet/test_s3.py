@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.fleet.nodes import write_pair
-from tests.integration.fleet.test_run import TALLY, rows
+from tests.integration.fleet.nodes import synthetic, synthetic_engine, write_pair
+from tests.integration.fleet.test_run import TALLY, compacted, rows
 
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 
 from kvdiag.fleet.bundles import bundles
-from kvdiag.fleet.compact import compact
-from kvdiag.fleet.fleetrun import join_clusters, run_fleet
+from kvdiag.fleet.fleetrun import join_clusters, merge_days, run_fleet
 from kvdiag.fleet.local_engine import run_local
+from kvdiag.fleet.overview import overview
 from kvdiag.fleet.places import place
 from kvdiag.fleet.values import Limits
 
@@ -89,13 +89,22 @@ def test_a_run_from_bucket_to_bucket(bucket, tmp_path):
     assert rows(dest, "SELECT DISTINCT source FROM events") == [("kubelet.log",)]
     assert run().skipped == 2
     before = rows(dest, "SELECT node, kind, time FROM events ORDER BY ALL")
-    compact(place(dest))
+    compacted(dest)
     assert rows(dest, "SELECT node, kind, time FROM events ORDER BY ALL") == before
 
 
-def test_a_result_is_put_once(bucket):
-    """The store itself refuses the second."""
-    there = place(f"{bucket}/once")
-    assert there.put_new("done/x.json", b"1")
-    assert not there.put_new("done/x.json", b"2")
-    assert there.read("done/x.json") == b"1"
+def test_a_report_needs_few_requests(bucket, tmp_path):
+    """After a run over many nodes the results are in few objects, of which a report reads each with one request."""
+    dest = f"{bucket}/many"
+    tally = run_fleet(synthetic(300, clusters=3), dest, Limits(), synthetic_engine, TALLY)
+    assert tally.done == 300
+    list(merge_days(dest, Limits(), synthetic_engine))
+    log = tmp_path.parent.glob("s3*/log")
+    before = _requests(log := next(log))
+    counts = overview(dest).counts
+    assert counts["nodes"] == 300
+    assert _requests(log) - before < 60
+
+
+def _requests(log: Path) -> int:
+    return log.read_text().count("HTTP/1.1")
