@@ -42,6 +42,7 @@ NEAR = MINUTE  # between the begin of an error and that of the wait, if the erro
 OFTEN = 3  # failures of what the logs contain only failures of: the first tries of a pod often fail
 CONTROLLER = "Controller"  # the steps of controllers, whose logs may not be among those given
 LONG_NAME = 12  # characters; shorter names of volumes and nodes stand in lines about other things too
+MOST_EVENTS = 100_000  # of all logs; of more the second history would take longer than all else: 25 µs an event
 MOST_STUCK = 20
 MOST_GROUPS = 5
 INNER_FIRST = (frozenset((KERNEL,)), frozenset((DRIVER, "containerd", "crio", "dockerd", "cri-dockerd")))
@@ -77,13 +78,14 @@ def stuck_subjects(
     """Return the subjects without a finding that wait for a step, those with errors first, then the longest wait.
 
     The history for the rules has only the events that they need. The one with all events is built only if that shows a
-    candidate, or if a line that no finding explains is about an operation that failed.
+    candidate, or if a line that no finding explains is about an operation that failed; never for more events than
+    `MOST_EVENTS`.
     """
+    if case.options.rules or sum(len(log.raw_events) for log in analysis.logs) > MOST_EVENTS:
+        return ()
     origins = {group.origin for group in groups}
     has_failures = bool(origins) and any(not origins.isdisjoint(_failures(log)) for log in analysis.logs)
-    if case.options.rules or not (
-        has_failures or any(_candidates(one, findings, case) for one in _parts(analysis.history))
-    ):
+    if not (has_failures or any(_candidates(one, findings, case) for one in _parts(analysis.history))):
         return ()
     whole = case.whole_history(analysis)
     found = [(history, one) for history in _parts(whole) for one in _candidates(history, findings, case)]

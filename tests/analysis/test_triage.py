@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kvdiag.analysis import triage
 from kvdiag.analysis.analyze import analyze, analyze_case
 from kvdiag.analysis.case import Case, Patterns, load_patterns
 from kvdiag.history.ingest.log_reader import TextInput
@@ -127,3 +128,11 @@ def test_report(kvdiag, tmp_path):
     assert f"volume {PV}" in shown
     assert "waits for NodeStageVolume since 08:15:00" in " ".join(shown.split())
     assert "Stuck" not in kvdiag("analyze", "--year", "2024", "--namespace", "other", path).stdout
+
+
+def test_very_many_events(monkeypatch):
+    """Of more events than the limit no second history is built."""
+    log = KUBELET + ADDED + "".join(no_sandbox(f"08:{15 + n}:00") for n in range(4))
+    assert without_rules(log)
+    monkeypatch.setattr(triage, "MOST_EVENTS", 3)
+    assert not without_rules(log)
