@@ -1,6 +1,7 @@
 """The anatomy of an error: from one record to the operation that failed, its innermost cause and the cause's object."""
 
 PUBLIC = (
+    "conditions",
     "decode",
     "error",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.anatomy.entries import ANY, Operation, Owner, Primitive, Tables
@@ -36,6 +36,18 @@ def owner_of(name: str, operations: Collection[str], known: Tables) -> Owner | N
         if applies and any(fnmatch.fnmatchcase(name, pattern) for pattern in owner.match):
             return owner
     return None
+
+
+def peer_of(found: FoundObject, url: str, operations: Sequence[str], known: Tables) -> str:
+    """Return the other side of a call: by its object, else by the URL beside it, else by the innermost operation."""
+    for peer in known.peers:
+        if found.kind in peer.objects or any(fnmatch.fnmatchcase(found.name, one) for one in peer.match):
+            return peer.id
+    for peer in known.peers if url else ():
+        if any(fnmatch.fnmatchcase(url, one) for one in peer.match):
+            return peer.id
+    of_operation = {operation: peer.id for peer in known.peers for operation in peer.operations}
+    return next((of_operation[one] for one in reversed(operations) if one in of_operation), "")
 
 
 def callee_of(operations: tuple[Operation, ...], text: str, component: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kvdiag.anatomy.entries import ANY, GUARDS, MAKE, QUERY, REMOVE, Operation, Owner, Part, Primitive, Tables
+from kvdiag.anatomy.entries import ANY, GUARDS, MAKE, QUERY, REMOVE, Operation, Owner, Part, Peer, Primitive, Tables
 from kvdiag.anatomy.objects import KINDS
 from kvdiag.base.decode import Reader, Record, each, matching, one_of
 from kvdiag.base.errors import PatternError
@@ -38,6 +38,7 @@ SENTENCE_SLOTS = frozenset(
 COMMAND_SLOTS = frozenset(["object", "name", "address", "port", "user", "verb", "resource", "node"])
 _GAPS = lazy_regex(r" ?(\.{2,3}) ?")
 _ID = lazy_regex(r"[A-Z][A-Z0-9_]+|[a-z][a-z0-9_]+")
+_WORD = lazy_regex(r"[a-z][a-z0-9-]+")
 _SLOT = lazy_regex(r"\{([a-z_]+)\}")
 
 
@@ -115,7 +116,17 @@ _PRIMITIVE = Record(
     unless_after=_lower,
 )
 _OPERATION = Record(
-    Operation, missing={"callee": ""}, id=_NAMED, direction=one_of((MAKE, REMOVE, QUERY), "direction"), texts=_texts
+    Operation,
+    missing={"callee": "", "kinds": ()},
+    id=_NAMED,
+    direction=one_of((MAKE, REMOVE, QUERY), "direction"),
+    texts=_texts,
+)
+_PEER = Record(
+    Peer,
+    missing={"match": (), "objects": (), "operations": ()},
+    id=matching(_WORD, "a peer is words of small letters joined by -"),
+    objects=each(one_of(KINDS, "kind of object")),
 )
 _OWNER = Record(Owner, missing={"check": "", "missing": "", "where": ()}, check=_command)
 
@@ -138,6 +149,8 @@ class _File(NamedTuple):
     primitives: tuple[Primitive, ...] = ()
     operations: tuple[Operation, ...] = ()
     owners: tuple[Owner, ...] = ()
+    peers: tuple[Peer, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = EMPTY
     programs: Mapping[str, Mapping[str, str]] = EMPTY
     packages: Mapping[str, str] = EMPTY
     guards: Mapping[str, tuple[str, ...]] = EMPTY
@@ -150,6 +163,7 @@ _FILE = Record(
     primitives=each(_primitive),
     operations=each(_OPERATION),
     owners=each(_OWNER),
+    peers=each(_PEER),
 )
 
 
@@ -166,6 +180,8 @@ def parse(files: Mapping[str, str]) -> Tables:
         primitives=tuple(one for file in read for one in file.primitives),
         operations=tuple(one for file in read for one in file.operations),
         owners=tuple(one for file in read for one in file.owners),
+        peers=tuple(one for file in read for one in file.peers),
+        groups={name: ids for file in read for name, ids in file.groups.items()},
         programs={name: codes for file in read for name, codes in file.programs.items()},
         packages={name: text for file in read for name, text in file.packages.items()},
         guards={name: words for file in read for name, words in file.guards.items()},
@@ -178,10 +194,19 @@ def _check_references(found: Tables, files: Mapping[str, str]) -> None:
     """Raise PatternError if an id or text occurs twice, or an operation is unknown."""
     place = f"{next(iter(files), NO_FILE)}:1:1"
     operations = {one.id for one in found.operations}
-    asked = [one.where for one in found.primitives] + [one.where for one in found.owners]
+    asked = [
+        *(one.where for one in found.primitives),
+        *(one.where for one in found.owners),
+        *(one.operations for one in found.peers),
+    ]
     for name in (name for names in asked for name in names):
         if name not in operations:
             raise PatternError(place, f"unknown operation {name!r}{suggestion(name, operations)}")
+    ids = {one.id for one in found.primitives}
+    for group, names in found.groups.items():
+        for name in names:
+            if name not in ids:
+                raise PatternError(place, f"group {group!r}: unknown primitive {name!r}{suggestion(name, ids)}")
     seen: dict[str, str] = {}
     for one in found.primitives:
         for word in (one.id, *(" ... ".join(part.literal for part in parts) for parts in one.texts)):

@@ -42,12 +42,16 @@ class Primitive(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operation that callers name in front of an error; `callee` is who should have answered."""
+    """An operation that callers name in front of an error; `callee` is who should have answered.
+
+    `kinds` are the kinds of events that report its failure.
+    """
 
     id: str
     label: str
     direction: str
     callee: str
+    kinds: tuple[str, ...]
     texts: tuple[tuple[Part, ...], ...]
 
 
@@ -61,12 +65,23 @@ class Owner(NamedTuple):
     where: tuple[str, ...]
 
 
+class Peer(NamedTuple):
+    """The other side of a call: known by globs over the object or URL, by the object's kind, or by the operation."""
+
+    id: str
+    match: tuple[str, ...]
+    objects: tuple[str, ...]
+    operations: tuple[str, ...]
+
+
 class Tables(NamedTuple):
-    """All tables of the anatomy."""
+    """All tables of the anatomy. `groups` are names for several primitives."""
 
     primitives: tuple[Primitive, ...]
     operations: tuple[Operation, ...]
     owners: tuple[Owner, ...]
+    peers: tuple[Peer, ...]
+    groups: Mapping[str, tuple[str, ...]]
     programs: Mapping[str, Mapping[str, str]]
     packages: Mapping[str, str]
     guards: Mapping[str, tuple[str, ...]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from kvdiag.anatomy.clause import clause_around, innermost_clause
@@ -15,6 +15,7 @@ from kvdiag.anatomy.compose import (
     fill,
     form_of,
     owner_of,
+    peer_of,
     sentence_values,
 )
 from kvdiag.anatomy.data import tables
@@ -37,12 +38,22 @@ _QUIET = frozenset((Level.INFO, Level.DEBUG))
 _ORDER = (MAKE, QUERY, "", REMOVE)  # of two errors of one strength, the one that makes something is chosen
 
 
-def read_error(text: str, *, context: str = "", program: str = "", level: Level = Level.ERROR) -> ErrorAnatomy:
-    """Return the anatomy of an error; `context` is the record around it, if `text` is a part of one."""
+def read_error(
+    text: str,
+    *,
+    context: str = "",
+    program: str = "",
+    level: Level = Level.ERROR,
+    operations: Collection[str] = (),
+) -> ErrorAnatomy:
+    """Return the anatomy of an error; `context` is the record around it, if `text` is a part of one.
+
+    `operations` are ids of operations that are known to have failed although no words of `text` say it.
+    """
     known = tables()
     flat = flatten(text)
     whole = flatten(context) if context else flat
-    found = read(flat, whole, known)
+    found = read(flat, whole, known, operations)
     quoted = innermost_clause(flat[: found.clean])
     anatomy = ErrorAnatomy(
         program=program,
@@ -78,6 +89,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         strength=strength,
         object=values["object"],
         object_kind=named.kind,
+        peer=peer_of(named, _url_near(found.text, hit), anatomy.operations, known),
         owner=_owner(values["owner"], fill(primitive.owner, values), plugin.owner if plugin else ""),
         clause=clause,
         note=note,
@@ -85,6 +97,10 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         step=step,
         check=check,
     )
+
+
+def _url_near(text: str, hit: Hit) -> str:
+    return find_object(["url"], text, hit.begin, hit.end).name if "://" in text else ""
 
 
 def _owner(*names: str) -> str:

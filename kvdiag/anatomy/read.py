@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from kvdiag.model.error_anatomy import PLAIN, WEAK
 UNLESS = 120  # characters in front of a text in which words take away its meaning
 BEHIND = 400  # characters behind a text in which words do: an AVC record says at its end whether it was enforced
 MOST_CODES = 6
+FEW = 2  # other characters around the words of a cause, as in ": eof"
+EXIT_CODE = "EXIT_CODE"
 _CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
 _CNI = (
     lazy_regex(r"plugin type=\"([\w.-]{1,60})\""),
@@ -63,10 +65,10 @@ class ErrorReading(NamedTuple):
     is_optional: bool
 
 
-def read(text: str, context: str, known: Tables) -> ErrorReading:
-    """Return what a flat text says; callers may be named in the `context` around it only."""
+def read(text: str, context: str, known: Tables, outer: Collection[str] = ()) -> ErrorReading:
+    """Return what a flat text says; callers may be named in the `context` around it, or be the `outer` operations."""
     low = text.lower()
-    operations = _operations(context.lower(), known)
+    operations = _operations(context.lower(), known, outer)
     component, is_cni = _component(context, {one.id for one in operations})
     hits, clean = _statements(_hits(text, low, known), low, known)
     asked = {one.id for one in operations}
@@ -100,10 +102,12 @@ def places(low: str, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
         at = low.find(first, at + 1)
 
 
-def _operations(low: str, known: Tables) -> tuple[Operation, ...]:
-    """Return the operations in the order of their first words."""
-    found = []
+def _operations(low: str, known: Tables, outer: Collection[str]) -> tuple[Operation, ...]:
+    """Return the outer operations, and the others in the order of their first words."""
+    found = [(-1, one) for one in known.operations if one.id in outer]
     for operation in known.operations:
+        if operation.id in outer:
+            continue
         first = min(
             (place[0] for parts in operation.texts if parts[0].literal in low for place in places(low, parts)),
             default=None,
@@ -159,7 +163,7 @@ def _exit_codes(text: str, known: Tables) -> Iterator[Hit]:
 def _exit_code(program: str, meaning: str) -> Primitive:
     """Return the primitive of an exit code; without a meaning it says no cause."""
     return Primitive(
-        id="EXIT_CODE",
+        id=EXIT_CODE,
         strength=PLAIN if meaning else WEAK,
         texts=(),
         objects=(),
@@ -172,6 +176,29 @@ def _exit_code(program: str, meaning: str) -> Primitive:
         gone=False,
         quotes=False,
         number=0,
+    )
+
+
+def has_number(text: str) -> bool:
+    """Return whether a text has an errno as a number."""
+    return _NUMBERED.search(text) is not None
+
+
+def has_exit_code(text: str) -> bool:
+    """Return whether a text has an exit code."""
+    return _EXIT.search(text) is not None
+
+
+def causes_in(words: str, known: Tables) -> str:
+    """Return the id of the last cause that these words name; a weak one only if they have no other words."""
+    named = _hits(words, words.lower(), known)
+    return next(
+        (
+            hit.primitive.id
+            for hit in reversed(named)
+            if hit.primitive.strength > WEAK or hit.end - hit.begin >= len(words) - FEW
+        ),
+        "",
     )
 
 

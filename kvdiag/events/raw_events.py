@@ -54,6 +54,11 @@ class EventMatch:
         return event_match
 
     @property
+    def kind(self) -> str:
+        """Return the kind of the event."""
+        return self.entry.kind
+
+    @property
     def naming(self) -> Sequence[object]:
         """Return the raw values that are names, without reading them."""
         return [self._values[place] for place in self._reader.naming] if self._values else self.refs

@@ -16,7 +16,8 @@ class ErrorAnatomy(NamedTuple):
     `operations` and gRPC `codes` are in the order of the text, outer to inner; `operation` is the label of the one that
     failed, `direction` whether the outermost makes, removes or asks for something. `component` is the CNI plug-in or
     CSI driver that printed the inner words. `primitive` is the class of the innermost cause, empty if none is known,
-    with its `strength`, its `object` and the `owner` of that object. `quoted` is the innermost clause as printed.
+    with its `strength`, its `object`, the `owner` of that object and the `peer`: the
+    other side of the call. `quoted` is the innermost clause as printed.
     `note` says why the error may be no failure: the object is already gone, the level is info. `sentence` names the
     cause, or quotes the clause if the primitive is weak or unknown. `check` is a command with the placeholders of
     `kvdiag.rules.distribution` and the slot `{node}`; `step` says what it checks.
@@ -33,6 +34,7 @@ class ErrorAnatomy(NamedTuple):
     object: str = ""
     object_kind: str = ""
     owner: str = ""
+    peer: str = ""
     clause: str = ""
     quoted: str = ""
     note: str = ""

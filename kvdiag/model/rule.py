@@ -112,13 +112,15 @@ Where = Mapping[str, tuple[str, ...]]
 class Selector(NamedTuple):
     """The events that a name in a rule selects.
 
-    `kinds` are event kinds; all of `where` must match, and one of `any_of` if there are some.
+    `kinds` are event kinds; all of `where` must match, and one of `any_of` if there are some. `glob_because` says why a
+    glob asks for the words of a cause that the anatomy of errors knows.
     """
 
     name: str
     kinds: tuple[str, ...]
     where: Where = EMPTY
     any_of: tuple[Where, ...] = ()
+    glob_because: str = ""
 
     @property
     def conditions(self) -> tuple[Where, ...]:

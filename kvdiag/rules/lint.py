@@ -17,11 +17,12 @@ from kvdiag.rules.causes import CAUSE
 from kvdiag.rules.distribution import default_dialect, unknown_placeholders
 from kvdiag.rules.fill import fixed_words, quoted_slots, slots_of, texts_of
 from kvdiag.rules.grammar import positive_names
+from kvdiag.rules.lint_anatomy import lint_anatomy
 from kvdiag.rules.lint_samples import LogSamples, unmatched
 from kvdiag.rules.lint_sentence import lint_sentence
 from kvdiag.rules.lint_truth import lint_truth
 from kvdiag.rules.related_findings import EVERYTHING
-from kvdiag.rules.selection import CODE, TEXT, TEXTS
+from kvdiag.rules.selection import ANATOMY, CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
 
 ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace", TEXT}
@@ -89,6 +90,7 @@ def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> 
     yield from _tests(rule)
     yield from _texts(rule, entries)
     yield from lint_truth(rule, entries)
+    yield from lint_anatomy(rule)
     yield from (("breaks", fault) for fault in faults(rule, capabilities()))
     for number, name in enumerate(rule.never_explains):
         if name != EVERYTHING and name not in names:
@@ -111,7 +113,7 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
             if kind in selector.kinds[:number]:
                 yield at, f"{selector.name}: the kind {kind!r} is named twice"
         known = {name for kind in selector.kinds if kind in entries for name in value_names(entries[kind])}
-        known |= {TEXT, CODE} if not TEXTS.isdisjoint(known) else set()
+        known |= {TEXT, CODE, *ANATOMY} if not TEXTS.isdisjoint(known) else set()
         for number, where in enumerate(selector.conditions):
             inner = f"{path}.any.{number - 1}" if number else path
             for name in where if known else ():

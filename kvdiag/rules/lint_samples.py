@@ -16,7 +16,7 @@ from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.model.rule import Rule, Selector
 from kvdiag.model.vocabulary import Entry, Wording
-from kvdiag.rules.selection import TEXTS
+from kvdiag.rules.selection import ANATOMY, TEXTS
 
 SHORTEST_PIECE = 4  # letters of a literal in a glob; shorter ones occur in any text
 FREQUENT = "frequent.yaml"
@@ -75,7 +75,7 @@ def _globs(selector: Selector) -> Iterator[Fault]:
     for number, where in enumerate(selector.conditions):
         path = f"events.{selector.name}.any.{number - 1}" if number else f"events.{selector.name}"
         for name, globs in where.items():
-            yield from ((f"{path}.{name}", glob) for glob in globs)
+            yield from ((f"{path}.{name}", glob) for glob in globs if name not in ANATOMY)
 
 
 def _glob_faults(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:

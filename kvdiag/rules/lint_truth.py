@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from kvdiag.anatomy.conditions import texts_of_causes
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
@@ -218,4 +219,5 @@ def _selector_text(selector: Selector, entries: Mapping[str, Entry]) -> str:
     globs = (glob for where in selector.conditions for named in where.values() for glob in named if glob[:1] != "!")
     known = [entries[kind] for kind in selector.kinds if kind in entries]
     printed = ("\n".join((entry.component, *(one.anchor + one.message for one in entry.wordings))) for entry in known)
-    return "\n".join((*globs, *selector.kinds, *printed)).lower()
+    causes = (text for where in selector.conditions for text in texts_of_causes(where.get("cause", ())))
+    return "\n".join((*globs, *causes, *selector.kinds, *printed)).lower()

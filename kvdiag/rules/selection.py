@@ -22,6 +22,7 @@ LONGEST_VALUE = 4096  # characters of an attribute that globs see; the rest is i
 TEXTS = frozenset({"error", "reason", "message"})
 _SORTED_TEXTS = tuple(sorted(TEXTS))
 TEXT = "text"  # a condition on whichever of TEXTS the event has
+ANATOMY = ("cause", "object", "peer", "operation")  # conditions on the anatomy of the error (kvdiag/anatomy)
 CODE = "code"  # the gRPC code in TEXTS: the first one, as the description may quote another
 MAYBE_MISSING = ("component", "version")  # a line without these values may still match
 _SKIPPED_NAMES = frozenset(MAYBE_MISSING)
@@ -34,6 +35,10 @@ _CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}) desc\b")
 
 class LineValues(Protocol):
     """The values of a line: an event, or an event match before correlation."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the event."""
 
     @property
     def attrs(self) -> Mapping[str, str]:
@@ -124,7 +129,7 @@ def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterato
 
 def asks_for_text(selector: Selector) -> bool:
     """Return whether the selector has a condition on the error text."""
-    return any(name in {TEXT, CODE, *TEXTS} for where in selector.conditions for name in where)
+    return any(name in {TEXT, CODE, *TEXTS, *ANATOMY} for where in selector.conditions for name in where)
 
 
 class _Tests(NamedTuple):
@@ -157,7 +162,25 @@ def _joined(tests: Sequence[Callable[[LineValues], bool]]) -> Callable[[LineValu
 
 
 def _tests_of(where: Where, skipped: AbstractSet[str]) -> list[Callable[[LineValues], bool]]:
-    return [_test(name, globs) for name, globs in where.items() if name not in skipped]
+    tests = [_test(name, globs) for name, globs in where.items() if name not in skipped and name not in ANATOMY]
+    asked = {name: where[name] for name in ANATOMY if name in where}
+    return [*tests, _anatomy_test(asked)] if asked else tests  # the anatomy last, as it takes the longest to read
+
+
+def _anatomy_test(asked: Where) -> Callable[[LineValues], bool]:
+    """Return the test of the conditions on the anatomy of a line's error. Its tables are loaded for the first line."""
+    loaded: list[Callable[[str, str], bool]] = []
+    is_object = _compile_globs(asked.get("object", ()))
+
+    def fits(line: LineValues) -> bool:
+        if not loaded:
+            from kvdiag.anatomy.conditions import condition_of  # slow: not for every log
+
+            loaded.append(condition_of(asked, is_object))
+        attrs = line.attrs
+        return any(loaded[0](attrs[text], line.kind) for text in _SORTED_TEXTS if text in attrs)
+
+    return fits
 
 
 def _test(name: str, globs: tuple[str, ...]) -> Callable[[LineValues], bool]:

@@ -1,6 +1,6 @@
 """Read `events` of a rule file: which events its names stand for.
 
-failed: {kind: [unmount-errors, csi.call.failed], text: "*busy*", any: [{driver: "*.a.org"}, {node: "worker-*"}]}
+failed: {kind: [unmount-errors, csi.call.failed], cause: EBUSY, any: [{driver: "*.a.org"}, {node: "worker-*"}]}
 boom: {line: "my driver says {error}", anchor: "my driver says"}
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from kvdiag.base.decode import Record, each, one_or_more
+from kvdiag.base.decode import Record, each, line, one_or_more
 from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import Node, Word
 from kvdiag.model.rule import Selector, Where
@@ -19,7 +19,8 @@ from kvdiag.model.vocabulary import Entry, Wording
 Groups = Mapping[str, tuple[str, ...]]
 SelectorsAndLines = tuple[dict[str, Selector], tuple[Entry, ...]]
 
-RESERVED_KEYS = ("any",)  # keys that do not name a value of a line
+GLOB_BECAUSE = "glob-because"
+RESERVED_KEYS = ("any", GLOB_BECAUSE)  # keys that do not name a value of a line
 
 
 class _Line(NamedTuple):
@@ -93,6 +94,7 @@ def _selector(name: str, kinds: tuple[str, ...], keys: Mapping[str, Node], reser
         kinds=kinds,
         where=_where(keys, (*reserved, *RESERVED_KEYS)),
         any_of=tuple(_where(item.table(), ()) for item in _at_least_one(keys["any"])) if "any" in keys else (),
+        glob_because=line(keys[GLOB_BECAUSE]) if GLOB_BECAUSE in keys else "",
     )
 
 
