@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from math import comb
+from math import exp, lgamma
 from typing import Any, NamedTuple, TextIO
 
 from kvdiag.fleet.places import place
@@ -103,15 +103,12 @@ _VERSIONS = f"""{_PLACED},
   hit AS (SELECT DISTINCT rule, cluster, of_node AS node FROM placed),
   has AS (SELECT DISTINCT cluster, coalesce(nullif(log_node, ''), node) AS node, component, version
     FROM versions WHERE version <> ''),
-  pairs AS (SELECT DISTINCT rule, component, version FROM hit JOIN has USING (cluster, node))
-  SELECT rule, component, version,
-    (SELECT count(*) FROM has JOIN hit USING (cluster, node)
-      WHERE hit.rule = pairs.rule AND has.component = pairs.component AND has.version = pairs.version) AS hit_with,
-    (SELECT count(*) FROM has WHERE has.component = pairs.component AND has.version = pairs.version) AS nodes_with,
-    (SELECT count(*) FROM has JOIN hit USING (cluster, node)
-      WHERE hit.rule = pairs.rule AND has.component = pairs.component AND has.version <> pairs.version) AS hit_without,
-    (SELECT count(*) FROM has WHERE has.component = pairs.component AND has.version <> pairs.version) AS nodes_without
-  FROM pairs ORDER BY ALL"""  # noqa: S608 (constants of our own)
+  pairs AS (SELECT rule, component, version, count(*) AS hit_with FROM hit JOIN has USING (cluster, node) GROUP BY ALL),
+  sizes AS (SELECT component, version, count(*) AS nodes_with FROM has GROUP BY ALL)
+  SELECT rule, component, version, hit_with, nodes_with,
+    (sum(hit_with) OVER (PARTITION BY rule, component) - hit_with)::BIGINT AS hit_without,
+    ((SELECT count(*) FROM has WHERE has.component = pairs.component) - nodes_with)::BIGINT AS nodes_without
+  FROM pairs JOIN sizes USING (component, version) ORDER BY rule, component, version"""  # noqa: S608 (constants of our own)
 _ERRORS = f"""
   SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines,
     count(*) OVER ()::BIGINT AS all_rows
@@ -188,9 +185,20 @@ def suspicious_versions(rows: Sequence[Row]) -> Mapping[str, list[Row]]:
 
 def fisher_p(hit: int, size: int, other_hit: int, other_size: int) -> float:
     """Return the probability of at least `hit` hits among `size` nodes, if all hits were spread by chance."""
-    hits, total = hit + other_hit, size + other_size
-    ways = sum(comb(size, one) * comb(other_size, hits - one) for one in range(hit, min(size, hits) + 1))
-    return ways / comb(total, hits)
+    hits = hit + other_hit
+    if hit <= max(0, hits - other_size):
+        return 1.0
+    ways = _log_ways(size, hit) + _log_ways(other_size, other_hit) - _log_ways(size + other_size, hits)
+    term = total = exp(ways)
+    for one in range(hit, min(size, hits)):  # each term from the one before it: a fleet has 100,000 nodes
+        term *= (size - one) * (hits - one) / ((one + 1) * (other_size - hits + one + 1))
+        total += term
+    return min(total, 1.0)
+
+
+def _log_ways(size: int, taken: int) -> float:
+    """Return the logarithm of the number of ways to take some of a number of nodes."""
+    return lgamma(size + 1) - lgamma(taken + 1) - lgamma(size - taken + 1)
 
 
 def state(dest: str) -> Answer:
