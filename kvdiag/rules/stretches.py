@@ -6,8 +6,10 @@ minutes. The events under `healed.by` of the rule end a stretch.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from kvdiag.base.identity_cache import cached_by_identity
@@ -79,7 +81,7 @@ def is_spoiled(tries: Sequence[Event], successes: Sequence[Event]) -> bool:
     if len(tries) < 2 or not successes:  # one try cannot be divided
         return False
     first, last = tries[0], tries[-1]
-    return any(first.ends < event.time < last.time and ends_fault(event, first) for event in successes)
+    return any(ends_fault(event, first) for event in _between(successes, first.ends, last.time))
 
 
 def ends_fault(success: Event, failure: Event) -> bool:
@@ -135,10 +137,19 @@ def _end_event(tries: Sequence[Event], successes: Sequence[Event], before: int |
     """Return the first event after the last try (and before `before`) that ends the fault."""
     last = max(tries, key=_end)
     since = last.ends + (rule.healed.after if rule.healed else 0)
-    for event in successes:
-        if event.time > since and (before is None or event.time < before) and ends_fault(event, last):
-            return event
-    return None
+    return next((event for event in _between(successes, since, before) if ends_fault(event, last)), None)
+
+
+def _between(successes: Sequence[Event], since: int, before: int | None) -> Iterator[Event]:
+    """Yield those after `since` and before `before`; they are in order of time, and a long log has very many."""
+    for event in islice(successes, bisect_right(successes, since, key=_begin), None):
+        if before is not None and event.time >= before:
+            return
+        yield event
+
+
+def _begin(event: Event) -> int:
+    return event.time
 
 
 def _end(event: Event) -> int:
