@@ -15,11 +15,16 @@ CAUSE, OBJECT, PEER, OPERATION = "cause", "object", "peer", "operation"
 _CHOICE = lazy_regex(r"\[(\w)\w{0,3}\]")  # [Dd] of a glob
 MOST_KEPT = 1024  # anatomies of different errors: at most 16 KiB of text each, and a log repeats the same ones
 
+MOST_ANSWERS = 64  # of one condition: a log repeats its errors, and an answer takes 20 µs again
+
 
 @lru_cache(maxsize=MOST_KEPT)
 def anatomy_of(text: str, kind: str) -> ErrorAnatomy:
-    """Return the anatomy of the error of an event; its kind may say which operation failed."""
-    return read_error(text, operations=_operations_of(kind))
+    """Return the anatomy of the error of an event, for conditions only; its kind may say which operation failed.
+
+    Secrets are not removed, which takes twice as long as all the rest.
+    """
+    return read_error(text, operations=_operations_of(kind), redact=False)
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -46,6 +51,7 @@ def condition_of(asked: Mapping[str, Collection[str]], is_object: Callable[[str]
     may_have = _words_of_causes(included) if included else bool
     peers, operations = (_accepts(asked.get(name, ())) for name in (PEER, OPERATION))
 
+    @lru_cache(maxsize=MOST_ANSWERS)
     def fits(text: str, kind: str) -> bool:
         if not may_have(text):
             return False
@@ -95,6 +101,11 @@ def _beheaded() -> Mapping[str, str]:
     return {f" {part[0].literal}"[2:]: one.id for one in known for part in one.texts if len(part) == 1}
 
 
+@lru_cache(maxsize=MOST_ANSWERS)
+def _has_number(text: str) -> bool:
+    return has_number(text)
+
+
 def _accepts(words: Collection[str]) -> Callable[[Collection[str]], bool]:
     included = frozenset(word for word in words if not word.startswith("!"))
     refused = frozenset(word[1:] for word in words if word.startswith("!"))
@@ -112,7 +123,7 @@ def _words_of_causes(causes: Collection[str]) -> Callable[[str], bool]:
         low = text.lower()
         return (
             any(literal in low for literal in literals)
-            or (is_numbered and has_number(text))
+            or (is_numbered and _has_number(text))
             or (is_exit and has_exit_code(text))
         )
 

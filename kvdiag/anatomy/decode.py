@@ -45,12 +45,12 @@ def cut(text: str) -> str:
     return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}{CUT}{text[-TAIL:]}"
 
 
-def flatten(text: str) -> str:
+def flatten(text: str, *, redact: bool = True) -> str:
     """Return a text cut to a bounded size, without secrets, with the quoting of all levels undone.
 
     Secrets go first: a name that is taken out of a text may be a part of one that no longer looks like it.
     """
-    text = redacted(cut(text))
+    text = redacted(cut(text)) if redact else cut(text)
     text = _HTML.sub(lambda found: chr(int(found[1], 16)), text)
     return _BREAK.sub(_line_end, _ESCAPED.sub(r"\1", text))
 

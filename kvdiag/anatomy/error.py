@@ -45,14 +45,16 @@ def read_error(
     program: str = "",
     level: Level = Level.ERROR,
     operations: Collection[str] = (),
+    redact: bool = True,
 ) -> ErrorAnatomy:
     """Return the anatomy of an error; `context` is the record around it, if `text` is a part of one.
 
     `operations` are ids of operations that are known to have failed although no words of `text` say it.
+    Without `redact`, nothing of the anatomy may be printed.
     """
     known = tables()
-    flat = flatten(text)
-    whole = flatten(context) if context else flat
+    flat = flatten(text, redact=redact)
+    whole = flatten(context, redact=redact) if context else flat
     found = read(flat, whole, known, operations)
     quoted = innermost_clause(flat[: found.clean])
     anatomy = ErrorAnatomy(
