@@ -119,7 +119,8 @@ def test_the_scheduler_dies(cluster, tmp_path):
     assert "the Dask scheduler tcp://127.0.0.1:" in reason
     assert "is gone" in reason
     again = ran(source, dest)
-    assert (again.done, again.skipped) == (tally.failed, tally.done)
+    assert again.done + again.skipped == 40
+    assert again.skipped >= tally.done  # more, if a worker stored a result when nobody could hear of it any more
     assert rows(dest, "SELECT * FROM failed") == []
 
 
