@@ -106,7 +106,10 @@ def _with_a_murder(outcomes, worker):
 
 
 def test_the_scheduler_dies(cluster, tmp_path):
-    """Every bundle that was not judged has a row with the reason, which is printed ten times; the next run does them."""
+    """Every bundle without a result has a row with the reason; the next run does them.
+
+    A worker may store a result when nobody can hear of it any more: that bundle is done, and has no row.
+    """
     from kvdiag.fleet.dask_engine import run_dask
 
     source, dest = nodes(tmp_path / "logs", 40), tmp_path / "out"
@@ -115,12 +118,12 @@ def test_the_scheduler_dies(cluster, tmp_path):
     assert tally.failed > 20
     assert tally.done + tally.failed == 40
     ((count, reason),) = rows(dest, "SELECT count(*), reason FROM failed GROUP BY reason")
-    assert count == tally.failed
+    assert 20 < count <= tally.failed
     assert "the Dask scheduler tcp://127.0.0.1:" in reason
     assert "is gone" in reason
     again = ran(source, dest)
     assert again.done + again.skipped == 40
-    assert again.skipped >= tally.done  # more, if a worker stored a result when nobody could hear of it any more
+    assert tally.done <= 40 - count <= again.skipped
     assert rows(dest, "SELECT * FROM failed") == []
 
 
