@@ -11,7 +11,7 @@ from kvdiag.anatomy.read import EXIT_CODE, causes_in, has_exit_code, has_number
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import WEAK, ErrorAnatomy
 
-CAUSE, OBJECT, PEER, OPERATION = "cause", "object", "peer", "operation"
+CAUSE, PEER, OPERATION = "cause", "peer", "operation"
 _CHOICE = lazy_regex(r"\[(\w)\w{0,3}\]")  # [Dd] of a glob
 MOST_KEPT = 1024  # anatomies of different errors: at most 16 KiB of text each, and a log repeats the same ones
 
