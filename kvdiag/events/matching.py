@@ -23,8 +23,7 @@ NAMING = frozenset({"data", "error"})  # attributes that may contain names
 OF_PROBES = "robe failed..."  # the beginning of wordings that match a probe's output
 ALONE = frozenset({"sandbox_id", "container_id", "pod_uid", "pod", "volume_handle", "spec_name"})  # each of one subject
 MOST_MEANINGS = 20_000
-# After so many lines in a row with new values the meanings of a wording are no longer cached: 0.8 µs a line.
-RARELY = -256
+MOST_NEW = 256  # lines in a row with new values, after which the meanings of a wording are no longer cached
 
 _Quick = tuple[Callable[[bytes, int], re.Match[bytes] | None] | None, int, Callable[[bytes, int], Values | None] | None]
 
@@ -38,7 +37,7 @@ class Matcher:
         self.wordings: set[int] = set()
         self._meanings: dict[Match, EventMatch] = {}
         self._readers: dict[int, ValueReader] = {}
-        self._uses = [0] * len(vocabulary.wordings)  # minus the number of lines in a row with new values
+        self._new = [0] * len(vocabulary.wordings)  # lines in a row whose values were not cached
         self._quick: list[_Quick | None] = [None] * len(vocabulary.wordings)
 
     def match(self, literal: int, text: bytes) -> Match | None:
@@ -68,21 +67,23 @@ class Matcher:
         return None
 
     def meaning(self, found: Match, entry: Entry, *, is_long: bool) -> EventMatch:
-        """Return the event match of a wording with its values; cached unless the line is long."""
+        """Return the event match of a wording with its values; cached unless the line is long.
+
+        Nor is it cached for a wording whose values hardly repeat, as those with the id of a container.
+        """
         number, values = found
-        uses = self._uses[number]
-        if uses < RARELY:
+        if self._new[number] > MOST_NEW:
             return EventMatch(entry, self._readers[number], values)
         known = self._meanings.get(found)
         if known is not None:
-            self._uses[number] = 0
+            self._new[number] = 0
             return known
         meaning = EventMatch(entry, self._readers.get(number) or self._reader(number), values)
         if not is_long:
             if len(self._meanings) >= MOST_MEANINGS:
                 self._meanings.clear()
             self._meanings[found] = meaning
-            self._uses[number] = uses - 1
+            self._new[number] += 1
         return meaning
 
     def forget(self) -> None:
