@@ -9,7 +9,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.fill import CAUSE_CLAUSE, command, limited
-from kvdiag.rules.selection import selects
+from kvdiag.rules.selection import Selected
 
 MOST_READ = 20  # different errors of a finding; a fault that is tried again prints the same one
 CAUSE, STEP = "cause", "cause_step"
@@ -17,12 +17,11 @@ CAUSE, STEP = "cause", "cause_step"
 _TEXTS = ("error", "reason", "message")
 
 
-def errors_of(rule: Rule, part: Sequence[Event], begins: int, ends: int) -> tuple[Event, ...]:
+def errors_of(rule: Rule, selected: Selected, begins: int, ends: int) -> tuple[Event, ...]:
     """Return the first event of each different error that the rule reads causes from, between two times."""
-    selectors = [rule.events[name] for name in rule.cause_from]
     found: dict[str, Event] = {}
-    for event in part if selectors else ():
-        if begins <= event.ends and event.time <= ends and any(selects(one, event) for one in selectors):
+    for event in selected.of_names(rule.cause_from):
+        if begins <= event.ends and event.time <= ends:
             found.setdefault(_error(event), event)
             if len(found) == MOST_READ:
                 break

@@ -27,6 +27,8 @@ def match_step(
     """
     if step.different:
         return _differing(step, series, begin)
+    if step.at_least <= 1 and not step.lasting:
+        return series[begin : begin + 1]
     count, lines = 0, set()
     for end in range(begin, len(series)):
         event = series[end]

@@ -11,7 +11,7 @@ from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.chain_steps import count_occurrences
-from kvdiag.rules.selection import selects
+from kvdiag.rules.selection import Selected
 from kvdiag.rules.stretches import BEFORE_MOUNT, MOUNT, ends_fault, operation
 
 _GONE = frozenset({"pod.removed", "pod.orphan.removed", "pod.orphan.volume-cleaned"})
@@ -35,9 +35,12 @@ class End(NamedTuple):
     at: int | None = None
 
 
-def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int, history: History) -> End:
-    """Return the state of a fault whose last line was at `ends`; `lines` are its evidence, `part` the rule's events."""
-    success = _first_success(rule, part, lines, ends) or _first_start(rule, lines, ends, history)
+def end_of(rule: Rule, selected: Selected, lines: Sequence[Event], ends: int, history: History) -> End:
+    """Return the state of a fault whose last line was at `ends`.
+
+    `lines` are its evidence, `selected` all events of the rule's names.
+    """
+    success = _first_success(rule, selected, lines, ends) or _first_start(rule, lines, ends, history)
     is_of_end = not _ENDS.isdisjoint((*rule.breaks, *rule.suffers))
     if success is not None and (success.kind not in REMOVED or is_of_end):
         return End(State.OVER, success.time)
@@ -48,17 +51,14 @@ def end_of(rule: Rule, part: Sequence[Event], lines: Sequence[Event], ends: int,
     return End(State.ONGOING if _is_tried_again(lines) and not is_due else State.UNKNOWN)
 
 
-def _first_success(rule: Rule, part: Iterable[Event], lines: Sequence[Event], ends: int) -> Event | None:
+def _first_success(rule: Rule, selected: Selected, lines: Sequence[Event], ends: int) -> Event | None:
     """Return the first event after the last failure that heals the fault by the rule."""
-    selectors = [rule.events[name] for name in rule.healed.by] if rule.healed else ()
     since = ends + (rule.healed.after if rule.healed else 0)
     last = max(lines, key=lambda event: event.ends) if lines else None
     successes = (
         event
-        for event in part
-        if event.time > since
-        and any(selects(one, event) for one in selectors)
-        and (last is None or ends_fault(event, last))
+        for event in selected.of_names(rule.healed.by if rule.healed else ())
+        if event.time > since and (last is None or ends_fault(event, last))
     )
     return min(successes, key=lambda event: event.time, default=None)
 

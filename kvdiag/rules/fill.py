@@ -57,8 +57,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     values: dict[str, str] = {}
     ladder: list[str] = []
     for event in evidence:
-        values.update((ref.kind, ref.value) for ref in event.refs)
-        values.update((name, value) for name, value in event.attrs.items() if value)
+        values.update(event.refs)
+        values.update(event.attrs if all(event.attrs.values()) else _known(event.attrs))
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
     values.update(_names_of_pod({event.ref("pod") for event in evidence} - {""}))
@@ -72,6 +72,10 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     values["driver_sign"] = values.get("driver") or ANY_DRIVER
     values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
+
+
+def _known(attrs: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in attrs.items() if value}
 
 
 def _names_of_pod(pods: Collection[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.prefilter import RulePrefilter
 from kvdiag.rules.required_kinds import holdable_rules
 from kvdiag.rules.rule_store import possible_rules
-from kvdiag.rules.selection import selects
+from kvdiag.rules.selection import Part, Selected, part_of
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
 FEW = 8  # events that are divided and judged at once; of more it is first seen whether all of them may hold
@@ -66,15 +66,16 @@ def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIn
         groups = parts(rule, events)
         if subject.is_node_fallback:
             groups = (episode for part in groups for episode in episodes(part))
-        judged = ((_matches(rule, part, node, index), part) for part in groups)
+        divided = (part_of(rule, group) for group in groups)
+        judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         for matches, part in _surest_parts(found, rule, subject):
-            yield _finding(rule, _subject_at(subject.timeline.subject, node, part, rule), matches, part, index)
+            yield _finding(rule, _subject_at(subject.timeline.subject, node, part.events, rule), matches, part, index)
 
 
 def _surest_parts(
-    found: Sequence[tuple[list[RuleMatch], Sequence[Event]]], rule: Rule, subject: SubjectEvents
-) -> Iterable[tuple[list[RuleMatch], Sequence[Event]]]:
+    found: Sequence[tuple[list[RuleMatch], Part]], rule: Rule, subject: SubjectEvents
+) -> Iterable[tuple[list[RuleMatch], Part]]:
     """Return the parts to report: the most certain one, or for a node all parts that a line of the match names."""
     surest = sorted(found, key=lambda one: bool(one[0][0].doubts))
     if not rule.same or rule.per is not SubjectKind.NODE or subject.is_node_fallback:
@@ -87,7 +88,7 @@ def _names_object(match: RuleMatch, rule: Rule) -> bool:
     return any(event.value(name) for events in match.bound.values() for event in events for name in rule.same)
 
 
-def _matches(rule: Rule, part: Sequence[Event], node: str, index: EventIndex) -> list[RuleMatch]:
+def _matches(rule: Rule, part: Part, node: str, index: EventIndex) -> list[RuleMatch]:
     """Return the matches that no version of their time excludes."""
     matches = judge(rule, part, node, index.history, index.entries)
     versions = index.history.versions
@@ -117,9 +118,7 @@ def _subject_at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -
     return subject._replace(ids=ids, part=" ".join(shared.values()) if is_divided else "")
 
 
-def _finding(
-    rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Sequence[Event], index: EventIndex
-) -> Finding:
+def _finding(rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Part, index: EventIndex) -> Finding:
     history = index.history
     best, stretch = _best_match(rule, matches, part)
     bound = ((name, event) for name, events in best.bound.items() for event in events)
@@ -129,11 +128,11 @@ def _finding(
     others = [event for _, event in ordered if event.origin not in {one.origin for one in since}]
     ends = _last_end(since, others, history)
     count = count_tries(since) or _least_count(matches)
-    end = end_of(rule, part, [*since, *others], ends, history)
-    evidence = tuple(_evidence(best, part, rule, begins))
+    end = end_of(rule, part.selected, [*since, *others], ends, history)
+    evidence = tuple(_evidence(best, part.selected, rule, begins))
     severity = _severity(rule, best, end.state)
     events, changes = (*(event for _, event in ordered), *since), _may_change(best, end, severity)
-    errors = errors_of(rule, part, begins - PRELUDE if rule.follows else begins, ends)
+    errors = errors_of(rule, part.selected, begins - PRELUDE if rule.follows else begins, ends)
     found = (rule, subject, events, evidence, errors, tuple(best.bound), count, (begins, ends), end, changes)
     return Finding(
         rule=rule,
@@ -176,13 +175,12 @@ def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
         yield Doubt(DoubtReason.AUTHOR, text=min(line.origin.source for line in lines))
 
 
-def _clock_doubts(rule: Rule, match: RuleMatch, part: Sequence[Event], history: History) -> Iterator[Doubt]:
+def _clock_doubts(rule: Rule, match: RuleMatch, part: Part, history: History) -> Iterator[Doubt]:
     """Yield a doubt if an order, a duration or an absence rests on logs whose clocks disagree."""
     if not history.disagreements:
         return
     bound = [event for events in match.bound.values() for event in events]
-    denied = [rule.events[name] for name in names_in(rule.when) if name not in match.bound]
-    seen = [event for event in part if any(selects(selector, event) for selector in denied)]
+    seen = part.selected.of_names(name for name in names_in(rule.when) if name not in match.bound)
     if len(bound) + len(seen) > 1:
         off = [
             history.disagreements[log]
@@ -212,9 +210,9 @@ def _log_rank(log: str) -> tuple[Rank | None, bool]:
     return rank_of(provenance_of(log)), bool(program_in_name(log))
 
 
-def _best_match(rule: Rule, matches: Sequence[RuleMatch], part: Sequence[Event]) -> tuple[RuleMatch, Stretch]:
+def _best_match(rule: Rule, matches: Sequence[RuleMatch], part: Part) -> tuple[RuleMatch, Stretch]:
     """Return the match to report with its stretch: preferably one with an alarm event, certain, and not over."""
-    found = stretches(rule, part)
+    found = stretches(rule, part.selected)
     return min(
         ((match, _stretch_of(match, found)) for match in matches),
         key=lambda one: (one[0].bound.keys().isdisjoint(rule.alarm), bool(one[0].doubts), one[1].over is not None),
@@ -264,11 +262,11 @@ def _least_count(matches: Sequence[RuleMatch]) -> int:
     return count_occurrences(last) or len(matches)
 
 
-def _evidence(match: RuleMatch, part: Sequence[Event], rule: Rule, begins: int) -> Iterator[Evidence]:
+def _evidence(match: RuleMatch, selected: Selected, rule: Rule, begins: int) -> Iterator[Evidence]:
     """Yield the evidence in order of time: the first and the last line of each series, and what `shows` names."""
-    series = {name: [e for e in part if selects(rule.events[name], e) and e.ends >= begins] for name in _series(rule)}
+    series = {name: [e for e in selected[name] if e.ends >= begins] for name in _series(rule)}
     for name in rule.follows:
-        series[name] = [e for e in part if selects(rule.events[name], e) and begins - PRELUDE <= e.time <= begins][-1:]
+        series[name] = [e for e in selected[name] if begins - PRELUDE <= e.time <= begins][-1:]
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
     for name, events in series.items():

@@ -23,7 +23,7 @@ from kvdiag.rules.absence import Window, cut_polls, doubts, silence_doubts
 from kvdiag.rules.chain_steps import can_use_backoff, count_occurrences, match_step, needs_backoff
 from kvdiag.rules.event_order import order_is_possible
 from kvdiag.rules.grammar import names_in
-from kvdiag.rules.selection import EventPosition, Selected, asks_for_text, by_kind, missing_value_doubts
+from kvdiag.rules.selection import EventPosition, Part, Selected, asks_for_text, missing_value_doubts, part_of
 from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
 MOST_RUNS = 256  # matches of one rule on one timeline; more matches of the same fault add nothing to the finding
@@ -59,17 +59,15 @@ class JudgedEvents(NamedTuple):
     successes: Sequence[Event] = ()
 
 
-def judge(
-    rule: Rule, events: Sequence[Event], node: str, history: History, entries: Mapping[str, Entry]
-) -> list[RuleMatch]:
-    """Return every match of the rule on these events (in order of time), the certain ones first."""
-    pieces = cut_polls(events)
-    seen = Selected(rule.events, by_kind([piece for piece, _ in pieces] if pieces else events))
+def judge(rule: Rule, part: Part, node: str, history: History, entries: Mapping[str, Entry]) -> list[RuleMatch]:
+    """Return every match of the rule on these events, the certain ones first."""
+    pieces = cut_polls(part.events)
+    seen = part_of(rule, [piece for piece, _ in pieces]).selected if pieces else part.selected
     if not order_is_possible(rule.when, rule.cut, seen):
         return []
     originals = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}
-    successes = [event for name in end_names(rule) for event in seen[name]]
+    successes = seen.of_names(end_names(rule))
     selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, try_names(rule), successes)
     runs = (_with_proof_doubt(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted(
@@ -79,7 +77,7 @@ def judge(
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
     """Return whether the events include all that the condition requires, in a possible order."""
-    return order_is_possible(rule.when, rule.cut, Selected(rule.events, by_kind(events)))
+    return order_is_possible(rule.when, rule.cut, part_of(rule, events).selected)
 
 
 def _with_proof_doubt(match: RuleMatch, rule: Rule) -> RuleMatch:
@@ -112,10 +110,15 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
             if denied is None or denied.doubts:
                 yield RuleMatch(match.bound, _merge_doubts(match.doubts, denied.doubts if denied else ()))
         case AnyOf(terms):
-            for term in terms:
+            for term in _possible(terms, selected):
                 yield from _solve(term, selected, match)
         case All(terms):
             yield from _solve_all(_in_order(terms), selected, match)
+
+
+def _possible(terms: Sequence[Condition], selected: JudgedEvents) -> Iterator[Condition]:
+    """Return the alternatives whose events occur in their order, which takes a tenth of the time of trying one."""
+    return (term for term in terms if order_is_possible(term, selected.rule.cut, selected.seen))
 
 
 def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:

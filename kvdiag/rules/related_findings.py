@@ -108,8 +108,9 @@ def node_of(finding: Finding) -> str:
 def is_of_another(cause: Finding, finding: Finding, names: Sequence[str]) -> bool:
     """Return whether both findings name an object of one of these kinds, such as an image, and share none."""
     for name in names:
-        cause_names, others = _object_names(cause, name), _object_names(finding, name)
-        if cause_names and others and not any(_is_same_object(a, b) for a in cause_names for b in others):
+        cause_names = _object_names(cause, name)
+        others = _object_names(finding, name) if cause_names else ()
+        if others and not any(_is_same_object(a, b) for a in cause_names for b in others):
             return True
     return False
 

@@ -15,7 +15,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Doubt, DoubtReason
-from kvdiag.model.rule import Selector, Where
+from kvdiag.model.rule import Rule, Selector, Where
 from kvdiag.rules.event_order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that globs see; the rest is ignored, to bound the time
@@ -29,6 +29,9 @@ _SKIPPED_NAMES = frozenset(MAYBE_MISSING)
 MOST_GLOBS = 4096  # compiled lists of globs in the cache, more than all rules have
 _WILD = frozenset("*?[")
 _CHOICE = frozenset("?[")
+_LETTERS = lazy_regex(r"\[([a-zA-Z]{1,3})\]")
+MOST_SPELLED = 3  # choices of letters in one glob: they make up to 27 globs of it
+_WILDCARD = lazy_regex(r"[*?]|\[!?\]?[^\]]*\]?")
 _CODE_BEGINS = "code = "
 _CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}) desc\b")
 
@@ -84,6 +87,11 @@ class Selected(dict[str, tuple[Event, ...]]):
         )
         return selected
 
+    def of_names(self, names: Iterable[str]) -> list[Event]:
+        """Return the events of any of these names, each once, in order."""
+        found = {id(event): event for name in names for event in self[name]}
+        return sorted(found.values(), key=event_order)
+
     def positions(self, name: str) -> Sequence[EventPosition]:
         """Return the positions (time and origin) of these events."""
         positions = self._positions.get(name)
@@ -107,6 +115,18 @@ class Selected(dict[str, tuple[Event, ...]]):
         copied = Selected(self._selectors, self._divided)
         copied.update(others)
         return copied
+
+
+class Part(NamedTuple):
+    """The events of a rule that are judged together, in order of time, and those of each of its names."""
+
+    events: Sequence[Event]
+    selected: Selected
+
+
+def part_of(rule: Rule, events: Sequence[Event]) -> Part:
+    """Return events in order of time as a part."""
+    return Part(events, Selected(rule.events, by_kind(events)))
 
 
 def selects(selector: Selector, event: Event) -> bool:
@@ -242,16 +262,26 @@ def _compile_any(globs: Sequence[str]) -> Callable[[str], bool] | None:
     """Return a function that tests whether a value matches one of the globs. Most need only a substring search."""
     if not globs:
         return None
+    globs = [spelled for glob in globs for spelled in _spelled_out(glob)]
     exact = frozenset(glob for glob in globs if not _WILD & set(glob))
     substrings = tuple(glob[1:-1] for glob in globs if _is_substring_glob(glob))
     rest = [glob for glob in globs if glob not in exact and not _is_substring_glob(glob)]
     chains = tuple(_chain(glob) for glob in rest if not _CHOICE & set(glob))
-    choices = [translate(glob) for glob in rest if _CHOICE & set(glob)]
-    regex = re.compile("|".join(choices)) if choices else None
+    choices = tuple((_sure_words(glob), lazy_regex(translate(glob))) for glob in rest if _CHOICE & set(glob))
 
-    if len(substrings) == 1 and not (exact or chains or regex):
+    if len(substrings) == 1 and not (exact or chains or choices):
         (only,) = substrings
         return lambda value: only in value
+    return _fits_any(exact, substrings, chains, choices)
+
+
+def _fits_any(
+    exact: AbstractSet[str],
+    substrings: Sequence[str],
+    chains: Sequence[tuple[str, str, tuple[str, ...], str]],
+    choices: Sequence[tuple[str, re.Pattern[str]]],
+) -> Callable[[str], bool]:
+    """Return a function that tests whether a value is or contains one of these, the cheapest test first."""
 
     def fits(value: str) -> bool:
         if value in exact:
@@ -262,9 +292,26 @@ def _compile_any(globs: Sequence[str]) -> Callable[[str], bool] | None:
         for longest, start, middle, end in chains:
             if longest in value and _in_order(start, middle, end, value):
                 return True
-        return regex is not None and regex.match(value) is not None
+        for words, regex in choices:  # noqa: SIM110 (a generator takes as long as the test)
+            if words in value and regex.match(value):
+                return True
+        return False
 
     return fits
+
+
+def _spelled_out(glob: str) -> list[str]:
+    """Return a glob with `[Dd]` as one glob for each letter: two searches for words take a tenth of a regex."""
+    found = _LETTERS.search(glob)
+    if found is None or not len(_LETTERS.findall(glob)) == glob.count("[") <= MOST_SPELLED:
+        return [glob]
+    rests = _spelled_out(glob[found.end() :])
+    return [f"{glob[: found.start()]}{letter}{rest}" for letter in found[1] for rest in rests]
+
+
+def _sure_words(glob: str) -> str:
+    """Return the longest literal outside of `*`, `?` and `[…]`: a regex takes ten times as long as a search for it."""
+    return max(_WILDCARD.split(glob), key=len)
 
 
 def _chain(glob: str) -> tuple[str, str, tuple[str, ...], str]:

@@ -19,7 +19,7 @@ from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule
 from kvdiag.rules.absence import pieces
 from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.grammar import positive_names
-from kvdiag.rules.selection import selects
+from kvdiag.rules.selection import Selected
 
 OBJECTS = (
     ("unique_name", "volume_handle", "outer_name", "spec_name"),
@@ -36,7 +36,7 @@ MOUNT = frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestag
 """Operations before and during a mount: before each try kubelet checks the attachment, so that success ends nothing."""
 MOST_SITES = 1024  # lines in the cache: the rules that hold on a subject ask for the same few
 _CALLER = lazy_regex(rb"\b([\w.-]+\.go:\d+)\]")
-_REASON = lazy_regex(rb"\breason[=:] ?[\"']?(\w+)")
+_REASON = lazy_regex(rb"reason(?<=\breason)[=:] ?[\"']?(\w+)")
 _WORDS = lazy_regex(rb'\bmsg="?([A-Za-z ]+)')
 
 
@@ -47,12 +47,12 @@ class Stretch(NamedTuple):
     over: Event | None = None
 
 
-def stretches(rule: Rule, events: Sequence[Event]) -> list[Stretch]:
-    """Return the tries of the rule's fault among these events, divided by the events that ended them."""
+def stretches(rule: Rule, selected: Selected) -> list[Stretch]:
+    """Return the tries of the rule's fault among its events, divided by the events that ended them."""
     found: list[Stretch] = []
     tries: list[Event] = []
-    successes = end_events(rule, events)
-    for event in _cut(_tries(rule, events), successes):
+    successes = selected.of_names(end_names(rule))
+    for event in _cut(selected.of_names(try_names(rule)), successes):
         ended_by = _end_event(tries, successes, event.time, rule) if tries else None
         if ended_by is not None:
             found.append(Stretch((*tries,), ended_by))
@@ -68,12 +68,6 @@ def _cut(tries: Iterable[Event], successes: Sequence[Event]) -> list[Event]:
     times = [event.time for event in successes]
     cut = (pieces(event, successes, times) if event.count > 1 else (event,) for event in tries)
     return sorted((piece for one in cut for piece in one), key=event_order)
-
-
-def end_events(rule: Rule, events: Iterable[Event]) -> list[Event]:
-    """Return the events that may end a stretch of the rule's fault, in order of time."""
-    selectors = [rule.events[name] for name in end_names(rule)]
-    return [event for event in events if any(selects(selector, event) for selector in selectors)]
 
 
 def is_spoiled(tries: Sequence[Event], successes: Sequence[Event]) -> bool:
@@ -125,12 +119,6 @@ def count_tries(events: Collection[Event]) -> int:
             event
         )
     return max(map(count_occurrences, by_place.values()), default=0)
-
-
-def _tries(rule: Rule, events: Iterable[Event]) -> Iterator[Event]:
-    selectors = [rule.events[name] for name in try_names(rule)]
-    found = {id(event): event for event in events if any(selects(selector, event) for selector in selectors)}
-    yield from sorted(found.values(), key=event_order)
 
 
 def _end_event(tries: Sequence[Event], successes: Sequence[Event], before: int | None, rule: Rule) -> Event | None:

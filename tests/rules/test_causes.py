@@ -11,6 +11,7 @@ from kvdiag.model.rule import Fix, Selector
 from kvdiag.rules.causes import cause_values, errors_of, read_cause, with_check
 from kvdiag.rules.distribution import default_dialect
 from kvdiag.rules.fill import heading, sentence
+from kvdiag.rules.selection import part_of
 from tests.patterns import library
 from tests.rules.one_rule import one_rule
 
@@ -32,7 +33,7 @@ def test_the_strongest_error_of_the_named_events():
         event(7, "a.failed", "open /srv/a: permission denied"),
         event(99, "a.failed", "write /srv/c: no space left on device"),
     ]
-    read = read_cause(errors_of(RULE, events, 4, 50))
+    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 4, 50))
     assert read is not None
     assert read.object == "/srv/a"
 
@@ -40,15 +41,16 @@ def test_the_strongest_error_of_the_named_events():
 def test_no_error():
     """A rule without `cause-from`, and one whose events have not happened, has no cause."""
     failed = event(5, "a.failed", "open /srv/a: permission denied")
-    assert errors_of(one_rule(events=RULE.events), [failed], 0, 9) == ()
-    assert read_cause(errors_of(RULE, [], 0, 9)) is None
+    without = one_rule(events=RULE.events)
+    assert errors_of(without, part_of(without, [failed]).selected, 0, 9) == ()
+    assert read_cause(errors_of(RULE, part_of(RULE, []).selected, 0, 9)) is None
     assert cause_values(None, "text") == {}
 
 
 def test_an_event_without_an_error_is_read_as_a_line():
     """Of an event that has no error the line is read."""
     plain = event(5, "a.failed", "")._replace(logged=b"mount: unknown filesystem type 'widgetfs'")
-    read = read_cause(errors_of(RULE, [plain], 0, 9))
+    read = read_cause(errors_of(RULE, part_of(RULE, [plain]).selected, 0, 9))
     assert read is not None
     assert read.primitive == "FSTYPE_UNKNOWN"
 

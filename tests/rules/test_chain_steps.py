@@ -11,6 +11,7 @@ from kvdiag.model.timeline import History
 from kvdiag.rules.chain_steps import failures_before
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge
+from kvdiag.rules.selection import part_of
 from tests.rules.one_rule import one_rule
 from tests.rules.test_judge import ENTRIES, HOUR_LONG, MINUTE, NAMES, NOON, event, events, matches, seconds
 
@@ -87,7 +88,7 @@ def cut(when, told, ends, *names):
     history = History(tuple(told), {}, coverage, (), NOON, NOON + ends * SECOND)
     selectors = {name: Selector(name, (name,)) for name in NAMES}
     rule = one_rule(events=selectors, when=read_condition(when, NAMES, "here"), cut=names)
-    return judge(rule, told, "", history, ENTRIES)
+    return judge(rule, part_of(rule, told), "", history, ENTRIES)
 
 
 @pytest.mark.parametrize(
@@ -156,4 +157,4 @@ def test_conditions_on_an_event(selector, attrs, fits):
     told = (event("a", 0, **attrs),)
     history = History(told, {}, (HOUR_LONG,), (), NOON, NOON + MINUTE)
     rule = one_rule(events={"a": selector}, when=read_condition("a", {"a"}, "here"))
-    assert bool(judge(rule, told, "", history, ENTRIES)) is fits
+    assert bool(judge(rule, part_of(rule, told), "", history, ENTRIES)) is fits

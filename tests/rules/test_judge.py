@@ -18,7 +18,7 @@ from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge
-from kvdiag.rules.selection import selects
+from kvdiag.rules.selection import part_of, selects
 from tests.rules.one_rule import one_rule
 
 NOON = 1_720_008_000_000_000
@@ -60,7 +60,7 @@ def test_clocks_of_two_machines():
         told = [event("a", 0)._replace(node="n1"), event(kind, second)._replace(node=node)]
         history = History(tuple(told), {}, (HOUR_LONG,), (), NOON, NOON + MINUTE)
         for asked, doubtful in ((one, not sure), (one._replace(clocks=()), False)):
-            (match,) = judge(asked, told, "", history, ENTRIES)
+            (match,) = judge(asked, part_of(asked, told), "", history, ENTRIES)
             assert bool(match.doubts) is doubtful
 
 
@@ -70,7 +70,8 @@ def matches(when, told, coverage=(HOUR_LONG,), **where):
     begins = min((e.time for e in told), default=NOON)
     ends = max((e.ends for e in told), default=NOON)
     history = History(events=tuple(told), timelines={}, coverage=tuple(coverage), versions=(), begins=begins, ends=ends)
-    return judge(rule(when, **where), told, "", history, ENTRIES)
+    asked = rule(when, **where)
+    return judge(asked, part_of(asked, told), "", history, ENTRIES)
 
 
 def seconds(match):
@@ -246,8 +247,11 @@ def test_a_match_without_its_proof_is_possible():
     told = rule("a then b or c")._replace(proof=Proof(("c",), "c was not seen"))
     unseen = Doubt(DoubtReason.PROOF, text="c was not seen")
     history = History(events=(), timelines={}, coverage=(), versions=(), begins=NOON, ends=NOON)
-    assert [match.doubts for match in judge(told, events("a b"), "", history, ENTRIES)] == [(unseen,)]
-    assert [match.doubts for match in judge(told, events("a b c"), "", history, ENTRIES)] == [(), (unseen,)]
+    assert [match.doubts for match in judge(told, part_of(told, events("a b")), "", history, ENTRIES)] == [(unseen,)]
+    assert [match.doubts for match in judge(told, part_of(told, events("a b c")), "", history, ENTRIES)] == [
+        (),
+        (unseen,),
+    ]
 
 
 def test_doubts_are_told_once():
@@ -297,7 +301,7 @@ def test_what_is_absent_from_a_window(told, when):
     made.sort(key=lambda one: (one.time, one.origin))
     one = rule(f"(a then c) and {when}" if "c" in when else when)
     history = History(tuple(made), {}, (HOUR_LONG,), (), NOON, NOON + MINUTE)
-    for match in judge(one, made, "", history, ENTRIES):
+    for match in judge(one, part_of(one, made), "", history, ENTRIES):
         after = match.bound["a"][-1].time if "after" in when or "between" in when else history.begins
         before = match.bound[when[-1]][0].time if "before" in when or "between" in when else history.ends
         there = [b for b in made if b.kind == "b" and b.ends > after and b.time < before]

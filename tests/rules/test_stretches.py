@@ -12,6 +12,7 @@ from kvdiag.model.timeline import Coverage, Entity, History, Timeline
 from kvdiag.model.values import Severity, State, SubjectKind
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
+from kvdiag.rules.selection import part_of
 from kvdiag.rules.stretches import count_tries, ends_fault, stretches
 from tests.rules.one_rule import one_rule
 
@@ -161,5 +162,5 @@ def test_a_stretch_ends_only_where_the_rule_says_so():
     one = rule("failed")
     late = one._replace(healed=one.healed._replace(after=20 * SECOND))
     events = [event(FAILED, 0), event(MOUNTED, 10), event(FAILED, 60)]
-    assert [len(part.tries) for part in stretches(one, events)] == [1, 1]
-    assert [len(part.tries) for part in stretches(late, events)] == [2]
+    assert [len(part.tries) for part in stretches(one, part_of(one, events).selected)] == [1, 1]
+    assert [len(part.tries) for part in stretches(late, part_of(late, events).selected)] == [2]

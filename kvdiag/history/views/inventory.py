@@ -42,7 +42,7 @@ ORDERS: Mapping[str, Callable[[InventoryRow], int | str]] = {
 class InventoryFilter:
     """Which rows: all pods or volumes, narrowed; `everything` has local volumes too, `slow` adds the breakdown.
 
-    `order` is one of `ORDERS`.
+    `order` is one of `ORDERS`; `without` are keys of subjects to leave out.
     """
 
     kind: SubjectKind
@@ -53,6 +53,7 @@ class InventoryFilter:
     everything: bool = False
     slow: bool = False
     order: str = "name"
+    without: frozenset[Key] = frozenset()
 
 
 def without_namesakes(listed: Sequence[InventoryRow]) -> Iterator[InventoryRow]:
@@ -82,7 +83,7 @@ def rows(history: History, findings: Sequence[Finding], filters: InventoryFilter
     for finding in findings:
         about[finding.subject.kind, finding.subject.key].append(finding)
     for key, timeline in history.timelines.items():
-        if key[0] is filters.kind:
+        if key[0] is filters.kind and key not in filters.without:
             for life in lives.on_nodes(timeline):
                 parts = phases(life, history, pulls) if filters.slow else ()
                 row = _row(life, timeline, history, about[key], filters, parts)
