@@ -168,6 +168,12 @@ class Finding(NamedTuple):
         return self.texts.titles[1] or self.rule.title
 
     @property
+    def place(self) -> tuple[str, ...]:
+        """Return what the key of the finding is made of, besides the rule; comparing it takes a fifth of the time."""
+        subject = self.subject
+        return (subject.kind, subject.key, subject.part, subject.ids.get("node", ""), self.folder)
+
+    @property
     def key(self) -> str:
         """Return a key that is unique in a report, with rule, subject and node: `rule-name:volume:key@node`.
 

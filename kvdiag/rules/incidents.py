@@ -20,7 +20,10 @@ def with_incidents(findings: Iterable[Finding]) -> list[Finding]:
     found = [(one.key, one) for one in ordered(findings)]
     explains, incidents = _explained_rules(found), dict(_incidents(found))
     return [
-        one._replace(explains=tuple(sorted(explains.get(key, ()))), incident=incidents.get(key)) for key, one in found
+        one._replace(explains=tuple(sorted(explains.get(key, ()))), incident=incidents.get(key))
+        if key in explains or key in incidents
+        else one
+        for key, one in found
     ]
 
 

@@ -63,7 +63,7 @@ def judge(rule: Rule, part: Part, node: str, history: History, entries: Mapping[
     """Return every match of the rule on these events, the certain ones first."""
     pieces = cut_polls(part.events)
     seen = part_of(rule, [piece for piece, _ in pieces]).selected if pieces else part.selected
-    if not order_is_possible(rule.when, rule.cut, seen):
+    if not isinstance(rule.when, AnyOf) and not order_is_possible(rule.when, rule.cut, seen):
         return []
     originals = {id(piece): event for piece, event in pieces}
     kinds = {name: selector.kinds for name, selector in rule.events.items()}

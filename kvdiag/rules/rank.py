@@ -48,7 +48,12 @@ def rank(findings: Sequence[Finding], history: History) -> list[Finding]:
     collect = CollectCommands(history, known)
     ranked = _Ranking(findings, history, known).explained()
     reported = (one for one in ranked if not (one.explained_by and EVERYTHING in one.rule.never_explains))
-    return ordered(one._replace(collect=collect.to_collect(one)) for one in reported)
+    return ordered(_with_commands(one, collect) for one in reported)
+
+
+def _with_commands(finding: Finding, collect: CollectCommands) -> Finding:
+    commands = collect.to_collect(finding)
+    return finding._replace(collect=commands) if commands else finding
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
@@ -62,7 +67,7 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
             f.begins,
             f.rule.name,
             f.subject.name,
-            f.key,
+            f.place,
         ),
     )
 
