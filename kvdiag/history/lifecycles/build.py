@@ -92,7 +92,8 @@ class LifecycleBuilder:
         if subject.kind is SubjectKind.VOLUME:
             unseen = self._witness_ends(machine.outage, node, events)
             detaches = [e.time for e in events if e.kind.startswith(DETACHES)]
-            outages = sorted([*outages, *(t for t in detaches if t > unseen or self._is_unready(node, t))])
+            unseen_detaches = [t for t in detaches if t > unseen or self._is_unready(node, t)]
+            outages = sorted([*outages, *unseen_detaches]) if unseen_detaches else outages
         refined_events = refined(machine, events, self._sandboxes, self._history.coverage)
         transitions = tuple(replay(machine, refined_events, outages, self._reboots.get(node, ())))
         state = transitions[-1].state if transitions else machine.begins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -32,9 +33,9 @@ def replay(
     for kind, event in events:
         while pending and pending[-1].time < event.time:
             yield from walker.reboot(pending.pop())
-        while ahead < len(outages) and outages[ahead] <= event.time:
+        if ahead < len(outages) and outages[ahead] <= event.time:
             walker.lose(everything=True)
-            ahead += 1
+            ahead = bisect_right(outages, event.time, lo=ahead)  # a program may start thousands of times between
         step = machine.steps.get(kind)
         if step is None and not machine.hides & {"*", event.kind}:
             step = UNMOVED
