@@ -231,15 +231,15 @@ class Recogniser:
         if entry.reader:
             self._rpc.add(parsed, stamp, place, rest)
             return
+        if entry.kind == CRASH and (self._is_same_crash(place) or not is_opening(peel(place.line).body)):
+            return  # a duplicate, or printed by a program as output of another
+        if self._is_repeated(entry, place.number):
+            return
         is_long = len(place.line) > LONGEST_TEXT
         found = trim_to_string(found, parsed[1]) if entry.is_embedded else found
         meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), parsed[1])
         if entry.kind == CRASH:
-            if self._is_same_crash(place) or not is_opening(peel(place.line).body):
-                return  # a duplicate, or printed by a program as output of another
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
-        if self._is_repeated(entry, place.number):
-            return
         text = place.line[:LONGEST_TEXT]
         is_poll = entry.poll and not is_long
         raw_event = RawEvent(stamp, meaning, place.number, text, parsed[2], [1, stamp] if is_poll else None)

@@ -130,13 +130,15 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     for index, (_, wording) in enumerate(spelled):
         literals.setdefault(wording.anchor, []).append(index)
     owners = [by_speaker[speaker] for speaker, _ in spelled]
+    # What is embedded in the error of a line comes after the line itself, whose event has more names.
+    in_order = sorted(literals, key=lambda anchor: all(owners[number].is_embedded for number in literals[anchor]))
     errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
     return Vocabulary(
         entries=tuple(by_speaker.values()),
         wordings=tuple(wording for _, wording in spelled),
         owners=tuple(numbers[speaker] for speaker, _ in spelled),
-        literals=tuple(literal.encode() for literal in literals),
-        by_literal=tuple(map(tuple, literals.values())),
+        literals=tuple(literal.encode() for literal in in_order),
+        by_literal=tuple(tuple(literals[literal]) for literal in in_order),
         kinds=kinds,
         matchers=[None] * len(spelled),
         polls=frozenset(number for number, entry in enumerate(owners) if entry.poll),
