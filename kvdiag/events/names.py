@@ -218,9 +218,8 @@ def staged_in(error: bytes) -> tuple[Ref, ...]:
 
 def pods_in(error: bytes) -> tuple[Ref, ...]:
     """Return the pod of a sandbox or container in an error, `web-0_shop_<uid>_0`; empty if it has several."""
-    if not _OF_RUNTIME_NAME.search(error):
-        return ()
-    found = {(name[2], name[1], name[3]) for name in _RUNTIME_NAME.finditer(error[: 16 * MAX_NAME])}
+    names = _RUNTIME_NAME.finditer(error[: 16 * MAX_NAME]) if _OF_RUNTIME_NAME.search(error) else ()
+    found = {(name[2], name[1], name[3]) for name in names}
     if len(found) != 1:
         return ()
     namespace, pod, uid = found.pop()

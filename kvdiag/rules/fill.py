@@ -45,6 +45,7 @@ LONGEST_CAUSE = 200  # the same, of the sentence of a cause, which names a path 
 CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error that names no cause its last clause
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
+NO_TIME = format_duration(0)
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
@@ -67,8 +68,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     if entity.key != UNNAMED:
         values[str(entity.kind)] = entity.name
     span = format_duration(ends - begins)
-    over = f" over {span}" if span != format_duration(0) else ""
-    values["since_time"] = to_datetime(begins - MINUTE).strftime("%Y-%m-%dT%H:%M:%SZ")
+    over = f" over {span}" if span != NO_TIME else ""
+    values["since_time"] = to_datetime(begins - MINUTE).isoformat()[:19] + "Z"
     values["driver_sign"] = values.get("driver") or ANY_DRIVER
     values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
