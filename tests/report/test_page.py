@@ -175,6 +175,16 @@ def test_thousands_of_findings_fit():
     assert "4000 more are not on this page" in page
 
 
+def test_the_picture_has_the_findings_that_it_draws():
+    """A finding is in the picture's data if its subject has a lane, or if a line of its evidence is on another lane."""
+    report = sample_report("hostpath-driver-lost-state")
+    one = next(one for one in report.findings if one.explained_by is None)
+    elsewhere = one._replace(subject=one.subject._replace(key="k", name="v"))
+    nowhere = elsewhere._replace(subject=one.subject._replace(key="l", name="w"), evidence=())
+    data = data_of(page_of(report._replace(findings=(one, elsewhere, nowhere))))
+    assert len(data["findings"]) == 2
+
+
 def test_the_script_is_small_and_calls_nobody():
     """Our own script has less than 40 KB, and neither it nor the style names anything elsewhere."""
     script, style = ((PAGE / name).read_text("utf-8") for name in ("script.js", "style.css"))

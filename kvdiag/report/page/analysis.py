@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 
 from kvdiag.model.lanes import Lane, Lanes
+from kvdiag.model.record import Origin
 from kvdiag.model.report import Excerpt, Finding, Report
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
@@ -70,8 +72,16 @@ def picture(
     excerpts: Sequence[Excerpt] = (),
 ) -> str:
     """Return the data that script.js draws; empty if there are no lanes."""
-    found = {anchor(one): one for one in findings}
+    subjects = {(lane.kind, lane.key) for lane in lanes.lanes}
+    lines = {mark.event.origin for lane in lanes.lanes for mark in lane.marks}
+    found = {anchor(one): one for one in findings if _is_drawn(one, subjects, lines)}
     return columns(lanes, found, sources, options, excerpts) if lanes.lanes else ""
+
+
+def _is_drawn(finding: Finding, subjects: AbstractSet[tuple[str, str]], lines: AbstractSet[Origin]) -> bool:
+    """Return whether the picture has the finding's subject, or a line of its evidence."""
+    of_subject = (str(finding.subject.kind), finding.subject.key) in subjects
+    return of_subject or any(evidence.event.origin in lines for evidence in finding.evidence)
 
 
 def cut(lanes: Lanes) -> str:
