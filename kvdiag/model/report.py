@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum, auto
+from enum import StrEnum, auto
 from typing import NamedTuple, Protocol
 
 from kvdiag.model.error_anatomy import ErrorAnatomy
@@ -14,7 +14,7 @@ from kvdiag.model.timeline import Entity, SeenVersion
 from kvdiag.model.values import Role, Severity, State, SubjectKind, Verdict
 
 
-class DoubtReason(Enum):
+class DoubtReason(StrEnum):
     """The reasons for a doubt, each with the fields of `Doubt` that it uses."""
 
     NO_LOG = auto()  # no log of `component` covers `at`
