@@ -25,7 +25,7 @@ from kvdiag.formats.authors import DRIVER, SIDECARS
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.history.lifecycles.load import lifecycles
-from kvdiag.history.views.inventory import FAILED, InventoryFilter, ends, rows, without_namesakes
+from kvdiag.history.views.inventory import InventoryFilter, ends, is_failed_operation, rows, without_namesakes
 from kvdiag.model.error_groups import ErrorGroup, StuckSubject
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
@@ -94,7 +94,7 @@ def stuck_subjects(
 
 
 def _failures(log: LogEvents) -> Iterator[Origin]:
-    return (Origin(log.source, one.line) for one in log.raw_events if one.match.entry.kind.endswith(FAILED))
+    return (Origin(log.source, one.line) for one in log.raw_events if is_failed_operation(one.match.entry.kind))
 
 
 def _parts(history: History) -> Sequence[History]:

@@ -56,6 +56,11 @@ class InventoryFilter:
     without: frozenset[Key] = frozenset()
 
 
+def is_failed_operation(kind: str) -> bool:
+    """Whether an event of the kind says that an operation failed."""
+    return kind.endswith(FAILED) and kind not in NOT_OPERATIONS
+
+
 def without_namesakes(listed: Sequence[InventoryRow]) -> Iterator[InventoryRow]:
     """The rows without those of a volume that a later row has by another key: some events name only its attachment."""
     later: set[tuple[str, str]] = set()
@@ -155,7 +160,7 @@ def _matches(row: InventoryRow, filters: InventoryFilter) -> Iterator[bool]:
 
 def _failed(transitions: Iterable[Transition]) -> list[Transition]:
     """Failed operations as one side tells them: kubelet's failures, else those of driver, runtime and controllers."""
-    failed = [p for p in transitions if p.event.kind.endswith(FAILED) and p.event.kind not in NOT_OPERATIONS]
+    failed = [p for p in transitions if is_failed_operation(p.event.kind)]
     failed = [p for p in failed if p.event.kind not in ECHOES] or failed
     return [p for p in failed if p.event.component == "kubelet"] or failed
 
