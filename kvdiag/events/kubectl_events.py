@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, TypeGuard
 
-from kvdiag.formats.bodies.eventtable import FORMATS, Described, descriptions, repeats
+from kvdiag.formats.bodies.eventtable import AS_OBJECT, FORMATS, Described, descriptions, repeats
 from kvdiag.model.values import EMPTY
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 def is_row(body: Body | None) -> TypeGuard[Body]:
     """Return whether a line is a row of such a table, or an event as in the API."""
     return body is not None and body.format in FORMATS
+
+
+def is_object(body: Body | None) -> bool:
+    """Return whether a line is an event as in the API, whose message is all on this line."""
+    return body is not None and body.format == AS_OBJECT
 
 
 class EventTableReader:

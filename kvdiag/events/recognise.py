@@ -16,7 +16,7 @@ from kvdiag.base.clock import stamp_of_line
 from kvdiag.base.errors import describe_fault
 from kvdiag.events.embedded_errors import trim_to_string, with_pod
 from kvdiag.events.hit_lines import LONGEST_RECORD, Front, HitLines
-from kvdiag.events.kubectl_events import is_row, repeated
+from kvdiag.events.kubectl_events import is_object, is_row, repeated
 from kvdiag.events.matching import Matcher
 from kvdiag.events.pod_text import is_pod_text
 from kvdiag.events.raw_events import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
@@ -208,7 +208,7 @@ class Recogniser:
                     self._repeats.remember_poll(place.line[rest:], found)
                 continue
             pieces += found[0] in self._readers
-            if found[0] in self._errors:
+            if found[0] in self._errors and not is_object(parsed[3]):
                 more = self._lines.below(place.block, place.index)
                 found = (self._matcher.match(literal, _with_below(parsed, more)) or found) if more else found
             self._add(found, parsed, place, rest)

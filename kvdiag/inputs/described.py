@@ -6,7 +6,8 @@
           Reason:       OOMKilled
           Exit Code:    137
 
-Each state and each condition is replaced by an event in JSON on the same line; all other lines are unchanged.
+Each state and each condition is replaced by an event in JSON on the same line, which has the message of the state; that
+is left out below it. All other lines are unchanged.
 """
 
 from __future__ import annotations
@@ -101,6 +102,7 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
     """
     found: dict[str, tuple[int, str, dict[str, str]]] = {}
     details: dict[str, str] = {}
+    messages: set[int] = set()
     restarts = "0"
     for number, line in held:
         if state := _STATE.match(line):
@@ -108,6 +110,7 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
             found[state[2].decode()] = (number, state[3].decode(), details)
         elif detail := _DETAIL.match(line):
             details.setdefault(detail[1].decode(), detail[2].decode("utf-8", "replace"))
+            messages |= {number} if detail[1] == b"Message" else set()
         elif count := _RESTARTS.match(line):
             restarts = count[1].decode()
     now, last = (_read(found.get(key)) for key in ("State", "Last State"))
@@ -116,6 +119,7 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
     events = list(container_events(about, name, now, last, restarts))
     places = [found[key][0] for key in ("Last State", "State") if key in found]
     events_by_line = dict(zip(places[-len(events) :], map(_json, events), strict=True)) if events else {}
+    events_by_line |= dict.fromkeys(messages, b"") if events else {}
     yield from ((number, events_by_line.get(number, line)) for number, line in held)
 
 

@@ -81,6 +81,18 @@ def test_a_container_that_runs_again():
     assert ended[4] == "Container app terminated: OOMKilled, exit code 137, restart count 6, now Running"
 
 
+def test_an_error_ends_with_its_message(kvdiag, tmp_path):
+    """The lines below a state are not part of the error in its message."""
+    message = 'runc create failed: unable to start container process: exec: "wgte": executable file not found in $PATH'
+    text = POD.format(id=ID, state="Waiting").replace("OOMKilled\n", f"StartError\n      Message:      {message}\n")
+    path = tmp_path / "describe.txt"
+    path.write_text(text)
+    lines = kvdiag("events", str(path), "-o", "json").stdout.splitlines()
+    errors = [one["attrs"]["error"] for one in map(json.loads, lines) if "error" in one["attrs"]]
+    assert errors
+    assert all(error.endswith("executable file not found in $PATH") for error in errors)
+
+
 def test_conditions_of_a_node():
     """A condition that is as it should be is no warning."""
     fine, bad = events(NODE)
