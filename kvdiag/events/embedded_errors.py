@@ -54,6 +54,8 @@ def trim_to_string(found: Match, text: bytes) -> Match:
         words = _ESCAPED_QUOTE.sub(b'"', _STACK.split(words, 1)[0])
         if words.startswith(b'"') and b"[" not in words:
             words = words.removesuffix(b"]")  # the last of several errors
+        if words.count(b'"') == 1:
+            words = words.removeprefix(b'"')  # its end was behind the stack
     words = _ESCAPED_SIGN.sub(lambda sign: bytes([int(sign[1], 16)]), words)
     return number, (*values[:-1], words)
 

@@ -43,6 +43,7 @@ def test_the_pod_around(line, names):
             'Get "u": no',
         ),
         (r'err="failed: \"Error: ', r'fatal error: a\\n\\ngoroutine 1 [running]:\\nmain\"" x', "fatal error: a"),
+        (r'err="failed: ', r'\"fatal error: a\\n\\ngoroutine 1 [running]:\\nmain\"" x', "fatal error: a"),
         ('err="Error: ', 'no\nmore" a=b', 'no\nmore" a=b'),
         (r'err="[a, with Error: ', r'\"no \\\"b\\\"\"]" pod="shop/web-0"', '"no "b""'),
         (r"C:\a Error: ", r"C:\new\table: no", r"C:\new\table: no"),
