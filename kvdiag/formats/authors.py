@@ -109,6 +109,8 @@ _BY_NAME = (
 _ETCD = lazy_regex(r"(?:^|[^a-z0-9])etcd(?:$|[^a-z0-9])")
 # `kube-apiserver.daemon` and `kubelet.daemon` of Charmed Kubernetes, `microk8s.daemon-scheduler`.
 _SNAP = lazy_regex(r"(?:snap\.)?(?:(?P<own>[a-z0-9-]+)\.daemon|microk8s\.daemon-(?P<part>[a-z-]+))(?:-\d+)?")
+# Docker's name for a container of a static pod: `k8s_etcd_etcd-master-1_kube-system_2f0c…_0`.
+_STATIC_POD = lazy_regex(r"k8s_(?P<container>[a-z-]+)_[a-z0-9.-]+_kube-system_[0-9a-f-]+_\d+")
 _PARTS: Mapping[str, str] = {
     "apiserver": "kube-apiserver",
     "controller-manager": "kube-controller-manager",
@@ -137,6 +139,7 @@ _AGENTS = lazy_regex(
     r"csi|driver|provisioner|attacher|snapshotter|resizer|calico|cilium|flannel|weave|aws-node|multus|antrea|kindnet|whereabouts"
     r"|ebs-plugin|efs-plugin|azuredisk|azurefile|longhorn|trident|portworx|secrets-store"
 )
+_LAUNCHERS = frozenset(("docker", "podman", "nerdctl", "bash", "sh"))  # commands of units that run etcd
 _PROCESSES = _HOST | frozenset(("containerd", "crio", "dockerd", "cri-dockerd", "audit"))
 _ID = lazy_regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
 
@@ -203,9 +206,11 @@ def author(ident: str, caller: str) -> str:
 @lru_cache(1024)
 def process(ident: str) -> str:
     """Return the program for an identifier in a journal; the identifier itself if it is no alias."""
-    found = _SNAP.fullmatch(ident)
+    found, static = _SNAP.fullmatch(ident), _STATIC_POD.fullmatch(ident)
     if ident == "kubenswrapper":  # kubensenter of OpenShift starts the kubelet by this name
         return "kubelet"
+    if static is not None and static["container"] in CONTROL:
+        return static["container"]
     if found is None or ident in COMBINED:
         return ident
     return found["own"] or _PARTS.get(found["part"], ident)
@@ -258,8 +263,10 @@ class Attribution(NamedTuple):
             return True
         if ident and ident not in COMBINED:
             who = process(ident)
+            if component == "etcd":  # other programs contain its code: Docker's swarm mode, for example
+                return "etcd" in who or who in _LAUNCHERS
             return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
-        file, by = _file(line), self.by
+        file, by = file_of(line), self.by
         if component == "kubelet" and reflector_type(line) not in _WATCHED:
             return False
         who = self._known(ident, file)
@@ -277,7 +284,7 @@ class Attribution(NamedTuple):
             return process(ident) not in CONTROL
         if (self.by.container and self.by.program != "kubelet") or reflector_type(line) not in _WATCHED:
             return False
-        return self._known(ident, _file(line)) not in CONTROL
+        return self._known(ident, file_of(line)) not in CONTROL
 
     def _is_kubelets(self) -> bool:
         """Return whether the container runs kubelet: it has its name, and is in a system namespace."""
@@ -306,7 +313,7 @@ def reflector_type(line: bytes) -> bytes:
     return found[1] if found else b""
 
 
-def _file(line: bytes) -> str:
+def file_of(line: bytes) -> str:
     """Return the source file in klog's header, or in the `caller` of a JSON object."""
     end = line.find(b".go:", 0, HEADER)
     if end < 0:
