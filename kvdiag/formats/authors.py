@@ -83,7 +83,10 @@ _WATCHED = frozenset(
 _LISTED = lazy_regex(rb"ailed to (?:list|watch) \*(?:[a-z0-9]+\.)?([A-Za-z]+)")
 
 DRIVER = "csi-driver"
-SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
+SIDECARS = (
+    *("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar"),
+    "external-snapshotter",
+)
 # By a word in the name of a file, a container or a section; the first match decides.
 _BY_NAME = (
     ("approver", ""),  # approves the certificates of kubelets
@@ -93,6 +96,8 @@ _BY_NAME = (
     ("provisioner", SIDECARS[1]),
     ("resizer", SIDECARS[2]),
     ("registrar", SIDECARS[3]),
+    ("snapshotter", SIDECARS[4]),
+    ("snapshot-controller", SIDECARS[4]),
     ("cloud-controller-manager", "cloud-controller-manager"),
     ("controller-manager", "kube-controller-manager"),
     ("kube-scheduler", "kube-scheduler"),
@@ -263,9 +268,10 @@ class Attribution(NamedTuple):
             return True
         if ident and ident not in COMBINED:
             who = process(ident)
-            if component == "etcd":  # other programs contain its code: Docker's swarm mode, for example
-                return "etcd" in who or who in _LAUNCHERS
-            return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
+            is_other = who in CONTROL or (component == "kubelet" and who in _PROCESSES)
+            # dockerd contains code of etcd, for the swarm mode
+            is_other |= component == "etcd" and "etcd" not in who and who not in _LAUNCHERS
+            return who == component or not is_other
         file, by = file_of(line), self.by
         if component == "kubelet" and reflector_type(line) not in _WATCHED:
             return False

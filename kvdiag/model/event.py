@@ -9,7 +9,10 @@ from typing import NamedTuple
 from kvdiag.model.record import Origin
 
 CONTROLLERS = frozenset(
-    {"kube-controller-manager", "csi-controller", "external-attacher", "external-provisioner", "external-resizer"}
+    {
+        *("kube-controller-manager", "csi-controller", "external-attacher", "external-provisioner"),
+        *("external-resizer", "external-snapshotter"),
+    }
 )
 """Components that may run on any node and log about other nodes."""
 
