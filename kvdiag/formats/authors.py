@@ -149,6 +149,12 @@ _PROCESSES = _HOST | frozenset(("containerd", "crio", "dockerd", "cri-dockerd", 
 _ID = lazy_regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
 
 
+# Programs of the host that run containers and mounts of their own, not kubelet's.
+_OTHER_RUNTIMES = frozenset(
+    ("podman", "buildah", "buildkitd", "systemd-nspawn", "systemd-machined", "lxd", "lxc", "incusd", "gitlab-runner")
+)
+
+
 class Rank(Enum):
     """Which components' messages a container may print. None is a program of the host."""
 
@@ -250,7 +256,7 @@ class Attribution(NamedTuple):
             is_allowed = component not in HOST or (component == "kubelet" and self._is_kubelets())
             return is_allowed and self.by.rank is not Rank.APPLICATION and self._may_print(component, "", line)
         if component in _HOST:
-            return not ident or ident in _HOST or not component
+            return not ident or ident in _HOST or (not component and ident not in _OTHER_RUNTIMES)
         return self._may_print(component, ident, line)
 
     def is_contained(self, carrier: str, ident: str) -> bool:
@@ -287,7 +293,7 @@ class Attribution(NamedTuple):
         if self.is_contained(carrier, ident) and not self._is_kubelets():
             return False
         if ident and ident not in COMBINED:
-            return process(ident) not in CONTROL
+            return process(ident) not in CONTROL and ident not in _OTHER_RUNTIMES
         if (self.by.container and self.by.program != "kubelet") or reflector_type(line) not in _WATCHED:
             return False
         return self._known(ident, file_of(line)) not in CONTROL

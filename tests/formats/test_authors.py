@@ -101,6 +101,16 @@ def test_words_of_etcd_in_other_programs(ident, may):
 
 
 @pytest.mark.parametrize(
+    ("ident", "may"), [("containerd", True), ("cni-agent", True), ("podman", False), ("buildah", False)]
+)
+def test_errors_of_containers_that_are_not_kubelets(ident, may):
+    """Podman prints the errors of the OCI runtime about containers of its own."""
+    line = b"OCI runtime error: runc create failed: expected cgroupsPath to be of format"
+    assert Attribution().may_relay(ident, line) is may
+    assert Attribution().may_print("", ident, line) is may
+
+
+@pytest.mark.parametrize(
     ("words", "ident", "is_kubelets"),
     [
         ("factory.go:150: Failed to watch *v1.Node: failed to list *v1.Node: x", "", True),
