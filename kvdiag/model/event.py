@@ -82,7 +82,9 @@ class Event(NamedTuple):
         return ""
 
     def value(self, name: str) -> str:
-        """Return the attribute of that name, else the ref of that kind, else empty; or the component."""
+        """Return the attribute of that name, else the ref of that kind, else empty; or the component, or the log."""
+        if name == "log":
+            return self.origin.source
         return self.component if name == "component" else self.attrs.get(name) or self.ref(name)
 
 
