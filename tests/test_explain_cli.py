@@ -62,6 +62,16 @@ def test_lines_as_json(kvdiag):
     assert told[0]["events"][0]["kind"] == "pod.deleted"
 
 
+def test_the_cause_of_a_line(kvdiag):
+    """The page has the words that a rule asks for: the cause's id and the peer; in JSON too."""
+    line = "dial unix /run/csi/socket: connect: connection refused"
+    said = kvdiag("explain", line).stdout
+    assert "Cause id   ECONNREFUSED\n" in said
+    assert "Peer       csi-socket\n" in said
+    (one,) = [json.loads(text) for text in kvdiag("explain", "-o", "json", line).stdout.splitlines()]
+    assert (one["anatomy"]["primitive"], one["anatomy"]["peer"]) == ("ECONNREFUSED", "csi-socket")
+
+
 def test_a_topic_as_json(kvdiag):
     """A topic's page is one object."""
     said = json.loads(kvdiag("explain", "unstage", "--block", "-o", "json").stdout)

@@ -46,6 +46,10 @@ class HitLines:
         self._searched: tuple[bytes, int, int] = (b"", 0, 0)
         self._opened_at: dict[tuple[str, str, int | None], tuple[bytes, int, int | None]] = {}
 
+    def begin(self, block: bytes) -> None:
+        """Take each block before its lines are read."""
+        self._listed.begin(block)
+
     def front(self) -> Front:
         """Return how the last layout reads a line."""
         front = self.stamper.front

@@ -38,9 +38,13 @@ class EventTableReader:
     def __init__(self, stamper: TimestampReader) -> None:
         """`stamper` reads a row, and has the described object."""
         self._stamper = stamper
-        self._block = b""
+        self._block = self._before = self._fed = b""
         self._above: deque[Described] = deque()
         self._failed: dict[bytes, int] = {}  # by pod, when its sandbox last failed
+
+    def begin(self, block: bytes) -> None:
+        """Take each block before its lines: the last row of a file is in another block than the lines above it."""
+        self._before, self._fed = self._fed, block
 
     def read(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         """Return the row, read again if an object above it is found."""
@@ -49,7 +53,7 @@ class EventTableReader:
     def _about_above(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         above = []
         if self._block is not block:
-            above = [*self._above]
+            above = [*self._above] if self._before is self._block else [*self._above, *descriptions(self._before)]
             self._block, self._above = block, deque(descriptions(block))
         while self._above and self._above[0].line < index:
             above.append(self._above.popleft())

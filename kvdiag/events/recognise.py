@@ -88,6 +88,7 @@ class Recogniser:
     def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
         """Read one block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
         lines, repeats = self._lines, self._repeats
+        lines.begin(block)
         front = lines.front()
         stamp_of, process, site, _ = front
         known, seen = repeats.polls.get, repeats.event_counts.get

@@ -83,7 +83,10 @@ _WATCHED = frozenset(
 _LISTED = lazy_regex(rb"ailed to (?:list|watch) \*(?:[a-z0-9]+\.)?([A-Za-z]+)")
 
 DRIVER = "csi-driver"
-SIDECARS = ("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar")
+SIDECARS = (
+    *("external-attacher", "external-provisioner", "external-resizer", "node-driver-registrar"),
+    "external-snapshotter",
+)
 # By a word in the name of a file, a container or a section; the first match decides.
 _BY_NAME = (
     ("approver", ""),  # approves the certificates of kubelets
@@ -93,6 +96,8 @@ _BY_NAME = (
     ("provisioner", SIDECARS[1]),
     ("resizer", SIDECARS[2]),
     ("registrar", SIDECARS[3]),
+    ("snapshotter", SIDECARS[4]),
+    ("snapshot-controller", SIDECARS[4]),
     ("cloud-controller-manager", "cloud-controller-manager"),
     ("controller-manager", "kube-controller-manager"),
     ("kube-scheduler", "kube-scheduler"),
@@ -109,6 +114,8 @@ _BY_NAME = (
 _ETCD = lazy_regex(r"(?:^|[^a-z0-9])etcd(?:$|[^a-z0-9])")
 # `kube-apiserver.daemon` and `kubelet.daemon` of Charmed Kubernetes, `microk8s.daemon-scheduler`.
 _SNAP = lazy_regex(r"(?:snap\.)?(?:(?P<own>[a-z0-9-]+)\.daemon|microk8s\.daemon-(?P<part>[a-z-]+))(?:-\d+)?")
+# Docker's name for a container of a static pod: `k8s_etcd_etcd-master-1_kube-system_2f0c…_0`.
+_STATIC_POD = lazy_regex(r"k8s_(?P<container>[a-z-]+)_[a-z0-9.-]+_kube-system_[0-9a-f-]+_\d+")
 _PARTS: Mapping[str, str] = {
     "apiserver": "kube-apiserver",
     "controller-manager": "kube-controller-manager",
@@ -137,8 +144,15 @@ _AGENTS = lazy_regex(
     r"csi|driver|provisioner|attacher|snapshotter|resizer|calico|cilium|flannel|weave|aws-node|multus|antrea|kindnet|whereabouts"
     r"|ebs-plugin|efs-plugin|azuredisk|azurefile|longhorn|trident|portworx|secrets-store"
 )
+_LAUNCHERS = frozenset(("docker", "podman", "nerdctl", "bash", "sh"))  # commands of units that run etcd
 _PROCESSES = _HOST | frozenset(("containerd", "crio", "dockerd", "cri-dockerd", "audit"))
 _ID = lazy_regex(r" \[[0-9a-f]{6,64}\](?: \(\d+\))?$")
+
+
+# Programs of the host that run containers and mounts of their own, not kubelet's.
+_OTHER_RUNTIMES = frozenset(
+    ("podman", "buildah", "buildkitd", "systemd-nspawn", "systemd-machined", "lxd", "lxc", "incusd", "gitlab-runner")
+)
 
 
 class Rank(Enum):
@@ -203,9 +217,11 @@ def author(ident: str, caller: str) -> str:
 @lru_cache(1024)
 def process(ident: str) -> str:
     """Return the program for an identifier in a journal; the identifier itself if it is no alias."""
-    found = _SNAP.fullmatch(ident)
+    found, static = _SNAP.fullmatch(ident), _STATIC_POD.fullmatch(ident)
     if ident == "kubenswrapper":  # kubensenter of OpenShift starts the kubelet by this name
         return "kubelet"
+    if static is not None and static["container"] in CONTROL:
+        return static["container"]
     if found is None or ident in COMBINED:
         return ident
     return found["own"] or _PARTS.get(found["part"], ident)
@@ -240,7 +256,7 @@ class Attribution(NamedTuple):
             is_allowed = component not in HOST or (component == "kubelet" and self._is_kubelets())
             return is_allowed and self.by.rank is not Rank.APPLICATION and self._may_print(component, "", line)
         if component in _HOST:
-            return not ident or ident in _HOST or not component
+            return not ident or ident in _HOST or (not component and ident not in _OTHER_RUNTIMES)
         return self._may_print(component, ident, line)
 
     def is_contained(self, carrier: str, ident: str) -> bool:
@@ -258,8 +274,11 @@ class Attribution(NamedTuple):
             return True
         if ident and ident not in COMBINED:
             who = process(ident)
-            return who == component or not (who in CONTROL or (component == "kubelet" and who in _PROCESSES))
-        file, by = _file(line), self.by
+            is_other = who in CONTROL or (component == "kubelet" and who in _PROCESSES)
+            # dockerd contains code of etcd, for the swarm mode
+            is_other |= component == "etcd" and "etcd" not in who and who not in _LAUNCHERS
+            return who == component or not is_other
+        file, by = file_of(line), self.by
         if component == "kubelet" and reflector_type(line) not in _WATCHED:
             return False
         who = self._known(ident, file)
@@ -274,10 +293,10 @@ class Attribution(NamedTuple):
         if self.is_contained(carrier, ident) and not self._is_kubelets():
             return False
         if ident and ident not in COMBINED:
-            return process(ident) not in CONTROL
+            return process(ident) not in CONTROL and ident not in _OTHER_RUNTIMES
         if (self.by.container and self.by.program != "kubelet") or reflector_type(line) not in _WATCHED:
             return False
-        return self._known(ident, _file(line)) not in CONTROL
+        return self._known(ident, file_of(line)) not in CONTROL
 
     def _is_kubelets(self) -> bool:
         """Return whether the container runs kubelet: it has its name, and is in a system namespace."""
@@ -306,7 +325,7 @@ def reflector_type(line: bytes) -> bytes:
     return found[1] if found else b""
 
 
-def _file(line: bytes) -> str:
+def file_of(line: bytes) -> str:
     """Return the source file in klog's header, or in the `caller` of a JSON object."""
     end = line.find(b".go:", 0, HEADER)
     if end < 0:

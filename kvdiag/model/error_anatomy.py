@@ -55,6 +55,7 @@ class ErrorAnatomy(NamedTuple):
             "object": self.object,
             "object_kind": self.object_kind,
             "owner": self.owner,
+            "peer": self.peer,
             "operation": self.operation,
             "direction": self.direction,
             "component": self.component,

@@ -9,7 +9,10 @@ from typing import NamedTuple
 from kvdiag.model.record import Origin
 
 CONTROLLERS = frozenset(
-    {"kube-controller-manager", "csi-controller", "external-attacher", "external-provisioner", "external-resizer"}
+    {
+        *("kube-controller-manager", "csi-controller", "external-attacher", "external-provisioner"),
+        *("external-resizer", "external-snapshotter"),
+    }
 )
 """Components that may run on any node and log about other nodes."""
 
@@ -79,7 +82,9 @@ class Event(NamedTuple):
         return ""
 
     def value(self, name: str) -> str:
-        """Return the attribute of that name, else the ref of that kind, else empty; or the component."""
+        """Return the attribute of that name, else the ref of that kind, else empty; or the component, or the log."""
+        if name == "log":
+            return self.origin.source
         return self.component if name == "component" else self.attrs.get(name) or self.ref(name)
 
 

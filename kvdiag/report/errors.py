@@ -11,7 +11,7 @@ import io
 from collections.abc import Sequence
 from typing import TextIO
 
-from kvdiag.base.clock import DAY, format_clock, to_datetime
+from kvdiag.base.clock import DAY, to_datetime
 from kvdiag.model.error_groups import Errors, RetriedPod
 from kvdiag.report import RenderOptions
 from kvdiag.report.line_text import ErrorsText, ErrorText
@@ -22,6 +22,7 @@ FIRST = 5  # groups and pods that a report lists, unless -v
 FIRST_BESIDE = 2  # beside a finding, one line each
 FIRST_STUCK = 3  # stuck subjects, each with so many error lines, unless -v
 FIRST_LINES = 2
+STUCK = "Stuck without a finding"  # the heading, not "cause unknown": an error below it may name its cause
 LEAST = 24  # columns for what a line says; with fewer its place is on a line of its own
 
 
@@ -40,7 +41,7 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
         if left and not is_short:
             screen.text(f"{_count_noun(left, 'more group')}: kvdiag errors", indent=2)
     if errors.retried:
-        screen.text("Retried, cause unknown", style="bold")
+        screen.text("Retried without a finding", style="bold")
         for pod in errors.retried[:most]:
             screen.line(Piece(f"  {_pod(pod)}"))
         left = len(errors.retried) - len(errors.retried[:most])
@@ -53,11 +54,9 @@ def draw_stuck(errors: ErrorsText, screen: Screen, *, folder: str = "") -> bool:
     """The section about what waits for a step and has no finding; return whether there was anything."""
     is_all = bool(screen.options.verbose)
     if errors.stuck:
-        screen.text("Stuck, cause unknown", style="bold")
+        screen.text(STUCK, style="bold")
     for stuck in errors.stuck if is_all else errors.stuck[:FIRST_STUCK]:
-        failed = f"; {_count_noun(stuck.retries, 'failure')}, last: {stuck.failure}" if stuck.retries else ""
-        since = format_clock(stuck.since)
-        screen.text(f"{stuck.name} waits for {stuck.waits_for} since {since}{failed}", indent=2, hang=2)
+        screen.text(f"{stuck.name} {stuck.wait}", indent=2, hang=2)
         for group in stuck.groups if is_all else stuck.groups[:FIRST_LINES]:
             _draw_sample(group, screen, folder, margin="    ", most=0)
             _draw_cause(group, screen, 4)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod, StuckSubject
 from kvdiag.model.report import Evidence
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import evidence_message, message_of_line
+from kvdiag.report.phrases import evidence_message, format_time, message_of_line
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
 
@@ -62,6 +62,13 @@ class StuckText(NamedTuple):
     failure: SafeText
     retries: int
     groups: tuple[ErrorText, ...]
+
+    @property
+    def wait(self) -> str:
+        """The missing step, since when, and the failures: `waits for RunPodSandbox since 2024-03-12 08:15:00 UTC`."""
+        noun = "failure" if self.retries == 1 else "failures"
+        failed = f"; {self.retries} {noun}, last: {self.failure}" if self.retries else ""
+        return f"waits for {self.waits_for} since {format_time(self.since)} UTC{failed}"
 
 
 class ErrorsText:

@@ -8,6 +8,7 @@ from typing import TextIO
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.report import RenderOptions
+from kvdiag.report.errors import STUCK
 from kvdiag.report.phrases import explain_command
 from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.report_text import FindingText, ReportText, StepText
@@ -78,8 +79,10 @@ def _sure(finding: FindingText) -> str:
 
 def _foot(report: ReportText) -> Iterator[str]:
     for stuck in report.errors.stuck[:MOST_CAUSES]:
-        yield from ("", f"Stuck, cause unknown: {code(stuck.name)} waits for {stuck.waits_for}.")
-        yield from (f"- {code(group.line.place)} {code(group.line.message)}" for group in stuck.groups[:1])
+        yield from ("", f"{STUCK}: {code(stuck.name)} {escape_markdown(stuck.wait)}.")
+        for group in stuck.groups[:1]:
+            cause = f" Cause: {escape_markdown(short_ids(group.cause))}." if group.cause else ""
+            yield f"- {code(group.line.place)} {code(group.line.message)}{cause}"
     if groups := len(report.errors.groups):
         yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
         for group in report.errors.groups[:MOST_CAUSES]:

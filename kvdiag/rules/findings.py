@@ -32,6 +32,7 @@ from kvdiag.rules.selection import Part, Selected, part_of
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
 
 FEW = 8  # events that are divided and judged at once; of more it is first seen whether all of them may hold
+LOG = "log"  # in `same`: the events must be in one log; not part of the finding's name
 MOST_PARTS = 64  # parts (devices, images…) of one node; of more only the most certain are reported
 _TIME_REASONS = frozenset(
     (DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY)
@@ -110,7 +111,7 @@ def _begins(match: RuleMatch, index: EventIndex) -> int:
 
 
 def _subject_at(subject: Entity, node: str, part: Sequence[Event], rule: Rule) -> Entity:
-    shared = {name: value for name in rule.same for e in part if (value := e.value(name))}
+    shared = {name: value for name in rule.same if name != LOG for e in part if (value := e.value(name))}
     if node and not node.startswith(NAMELESS) and subject.kind is not SubjectKind.NODE:
         shared = {"node": node, **shared}
     ids = {**subject.ids, **shared}

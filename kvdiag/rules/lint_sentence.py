@@ -17,8 +17,10 @@ def lint_sentence(rule: Rule) -> Iterator[PatternError]:
     """Yield every fault of the rule's condition; for a part of it with the condition and a caret."""
     by = rule.healed.by if rule.healed else ()
     used = {*names_in(rule.when), *rule.shows, *rule.follows, *rule.cause_from, *by, rule.counts}
-    for name in rule.events:
-        if name not in used:
+    narrowed = {kind for selector in rule.events.values() if selector.where for kind in selector.kinds}
+    for name, selector in rule.events.items():
+        is_raw_line = not selector.where and selector.kinds[0].startswith("line.")
+        if name not in used and not (is_raw_line and selector.kinds[0] in narrowed):
             yield PatternError(rule.place_of(f"events.{name}"), f"the event {name!r} is defined but never used")
     bound = set(positive_names(rule.when))
     if not bound:

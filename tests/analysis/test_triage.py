@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from kvdiag.analysis import triage
@@ -9,6 +11,8 @@ from kvdiag.analysis.analyze import analyze, analyze_case
 from kvdiag.analysis.case import Case, Patterns, load_patterns
 from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
+from kvdiag.report import RenderOptions
+from kvdiag.report.outputs import write_report
 from kvdiag.rules.rule_store import RuleStore
 from tests.errorlines import KUBELET, klog
 
@@ -46,13 +50,18 @@ def staging(*, begins: str, ends: str) -> str:
     return KUBELET + klog(f"{started} {POD}", begins, "I") + goes_on(ends)
 
 
-def without_rules(*logs: str):
-    """Give what an analysis by no rule at all calls stuck."""
+def report_without_rules(*logs: str):
+    """Give the report of an analysis by no rule at all."""
     vocabulary, rules = load_patterns(Options())
     assert isinstance(rules, RuleStore)
     patterns = Patterns(vocabulary, rules.filter(lambda _head: False))
     texts = [TextInput(f"log-{number}", text.encode()) for number, text in enumerate(logs)]
-    return analyze_case(Case(Options(year=2024), patterns, judges_only=True), texts=texts)[0].errors.stuck
+    return analyze_case(Case(Options(year=2024), patterns, judges_only=True), texts=texts)[0]
+
+
+def without_rules(*logs: str):
+    """Give what an analysis by no rule at all calls stuck."""
+    return report_without_rules(*logs).errors.stuck
 
 
 def test_missing_step_and_its_errors():
@@ -124,10 +133,23 @@ def test_report(kvdiag, tmp_path):
     path = tmp_path / "kubelet.log"
     path.write_text(staging(begins="08:15:00", ends="08:40:00"), "utf-8")
     shown = kvdiag("analyze", "--year", "2024", path).stdout
-    assert "Stuck, cause unknown" in shown
+    assert "Stuck without a finding" in shown
     assert f"volume {PV}" in shown
-    assert "waits for NodeStageVolume since 08:15:00" in " ".join(shown.split())
+    assert "waits for NodeStageVolume since 2024-03-12 08:15:00 UTC" in " ".join(shown.split())
     assert "Stuck" not in kvdiag("analyze", "--year", "2024", "--namespace", "other", path).stdout
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_forms(form):
+    """Each form has the step, its date, the failures and the cause that the first error names."""
+    log = KUBELET + ADDED + "".join(no_sandbox(f"08:{15 + n}:00") for n in range(4))
+    out = io.StringIO()
+    write_report(form, report_without_rules(log), out, RenderOptions(width=400))
+    shown = out.getvalue()
+    assert "Stuck without a finding" in shown
+    assert "waits for RunPodSandbox since 2024-03-12 08:15:00 UTC; 4 failures, last: sandbox creation failed" in shown
+    assert "Cause: " in shown
+    assert "portgate" in shown.partition("Cause: ")[2]
 
 
 def test_very_many_events(monkeypatch):

@@ -25,6 +25,12 @@ FAILED = b'E1120 20:39:21.779765     902 run.go:74] "command failed" err="x"'
         ("kube-apiserver.daemon", "", "kube-apiserver"),
         ("kubelet.daemon", "", "kubelet"),
         ("kubenswrapper", "", "kubelet"),
+        ("k8s_etcd_etcd-master-1_kube-system_2f0c3a52d5e94b7c8a1e5f6d7b8c9a0e_0", "", "etcd"),
+        (
+            "k8s_etcd_store-0_shop_2f0c3a52-d5e9-4b7c-8a1e-5f6d7b8c9a0e_0",
+            "",
+            "k8s_etcd_store-0_shop_2f0c3a52-d5e9-4b7c-8a1e-5f6d7b8c9a0e_0",
+        ),
         ("microk8s.daemon-scheduler", "", "kube-scheduler"),
         ("snap.microk8s.daemon-apiserver", "", "kube-apiserver"),
         ("", "kubelet.go:2168", "kubelet"),
@@ -83,6 +89,25 @@ def test_what_a_log_is_called(name, who):
 def test_words_that_several_programs_have(ident, line, named, is_kubelets):
     """What a carrier says goes before the source file, and that before the name of the log."""
     assert Attribution(named).may_print("kubelet", ident, line) == is_kubelets
+
+
+@pytest.mark.parametrize(
+    ("ident", "may"),
+    [("etcd", True), ("etcd-member", True), ("docker", True), ("", True), ("dockerd", False), ("consul", False)],
+)
+def test_words_of_etcd_in_other_programs(ident, may):
+    """Swarm mode of dockerd has etcd's raft: its lines are not the datastore's."""
+    assert Attribution().may_print("etcd", ident, b"slow fdatasync") is may
+
+
+@pytest.mark.parametrize(
+    ("ident", "may"), [("containerd", True), ("cni-agent", True), ("podman", False), ("buildah", False)]
+)
+def test_errors_of_containers_that_are_not_kubelets(ident, may):
+    """Podman prints the errors of the OCI runtime about containers of its own."""
+    line = b"OCI runtime error: runc create failed: expected cgroupsPath to be of format"
+    assert Attribution().may_relay(ident, line) is may
+    assert Attribution().may_print("", ident, line) is may
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,14 @@ def test_each_fault(old, new, place, fault):
     assert f"x.yaml:{place}: {fault}" in [one.partition("\n")[0] for one in faults(SOUND.replace(old, new, 1))]
 
 
+def test_a_raw_line_that_another_name_narrows():
+    """A raw line without conditions is used if another name selects its lines by program."""
+    words = "events:\n  words: {line: some words, anchor: some words}\n"
+    narrowed = "  narrowed: {kind: line.csi-invented-fault.words, component: kubelet}\n"
+    assert any("'words' is defined but never used" in one for one in faults(SOUND.replace("events:\n", words)))
+    assert not any("'words' is defined" in one for one in faults(SOUND.replace("events:\n", words + narrowed)))
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_new_rule(family):
     """A rule begun with `rules new` can be read, under the first free id of its family; what is not filled in is told."""

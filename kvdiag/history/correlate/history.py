@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from kvdiag.events.raw_events import EventMatch, RawEvent
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS, Snapshot
 from kvdiag.events.timestamp_reader import Process
-from kvdiag.formats.authors import DRIVER, Attribution
+from kvdiag.formats.authors import COMBINED, DRIVER, Attribution, file_of
 from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
@@ -121,17 +121,19 @@ def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tupl
 def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
     stamp, match, line, text, process, more = raw_event
     time, (refs, attrs) = clock.utc(stamp, line), match.meaning
-    component, origin = _component_of(match, process, by), Origin(source, line)
+    component, origin = _component_of(match, process, by, text), Origin(source, line)
     kind, node = match.entry.kind, process.node
     if more is None:
         return Event(time, kind, component, refs, attrs, origin, node, text, time)
     return Event(time, kind, component, refs, attrs, origin, node, text, clock.utc(more[1], line), more[0])
 
 
-def _component_of(match: EventMatch, process: Process, by: Attribution) -> str:
-    """Return the component of an event; of a crash the crashed program."""
+def _component_of(match: EventMatch, process: Process, by: Attribution, line: bytes) -> str:
+    """Return the component of an event; of a crash the crashed program. In a process of several, the file decides."""
     entry = match.entry
-    return by.author_of_words(entry.component or match.attr("program"), process.ident, is_call=entry.is_call)
+    known = entry.component or match.attr("program")
+    caller = file_of(line) if not known and process.ident in COMBINED else ""
+    return by.author_of_words(known, process.ident, caller, is_call=entry.is_call)
 
 
 def _divide(
@@ -215,7 +217,7 @@ def _parts_by_component(
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _edges_by_process(log):
             process = first.process
-            component = _component_of(first.match, process, by)
+            component = _component_of(first.match, process, by, first.text)
             if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
                 component = CONTROLLER
             key = (component, "" if component in CONTROLLERS else process.node or nodes.get(log.source, ""))

@@ -116,7 +116,7 @@ def _row(
         namespaces=tuple(sorted(_namespaces(timeline, history))),
         certain=not life.assumed and (not life.transitions or life.transitions[-1].certain),
         stuck=bool(life.waits_for) and not is_doubtful and (is_failing or is_late),
-        retries=sum(transition.event.count for transition in failed),
+        retries=sum({one.event.origin: one.event.count for one in failed}.values()),  # a line may report two events
         failure=max(failed, key=lambda transition: transition.event.ends).step if failed else "",
         failures=tuple(_not_repaired(failed, life.transitions)),
         illegal=tuple(transition.violation for transition in life.transitions if not transition.legal),
