@@ -179,7 +179,10 @@ def tidy_error(value: bytes) -> bytes:
         text = text.removeprefix(b"\\")[1:-1].removesuffix(b"\\")
     if text.count(b'"') - text.count(rb"\"") & 1 or rb"\"" in text:
         text = text[: _message_end(text)]
-    return _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
+    text = _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
+    while text.endswith(rb"\n") and b":\\" not in text:  # the line end of a quoted text, and no path of Windows
+        text = text[:-2].rstrip()
+    return text
 
 
 def _message_end(text: bytes) -> int:

@@ -144,6 +144,8 @@ def test_computed_names():
             b'failed: "exec: \\"/a\\": no"',
         ),
         (b'first line\nlast" a=b c="d e" f=', b"first line\nlast"),
+        (rb'"at 8, to retry\\n"' + b'"', b"at 8, to retry"),
+        (rb"cannot open C:\data\\n", rb"cannot open C:\data\n"),
         (b"", b""),
     ],
 )
