@@ -31,7 +31,7 @@ INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
-ROOTFS = "/rootfs/"  # of a container that was not started: the runtime has removed it
+REMOVED = ("/rootfs/", "/containerd/tmpmounts/")  # of a container that did not start, of a layer: they are gone
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 _IN_IMAGE = frozenset(("container_start", "exec"))
@@ -85,7 +85,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     values = sentence_values(named, subject, owner, clause, words, known.packages)
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
-    is_inside = (named.kind in PATHS and (PROBE in found.text or ROOTFS in named.name)) or (
+    is_inside = (named.kind in PATHS and (PROBE in found.text or any(folder in named.name for folder in REMOVED))) or (
         named.kind == "program" and _is_of_driver(anatomy)
     )
     is_shown = strength > WEAK and not is_inside
