@@ -12,6 +12,9 @@ _FIELDS = lazy_regex(
 )
 _CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
+_NO_OUTPUT = lazy_regex(r"\s{0,8}Output: {0,4}\Z")  # of a program that printed nothing
+_HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
+_CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
@@ -20,9 +23,10 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = _CLASS.sub("", _without_edges(_FIELDS.sub("", text)))
+    text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _FIELDS.sub("", text)))))
     last = _DESC.split(text)[-1] or text
     lines = [line for line in last.split("\n") if line.strip()]
+    lines = [line for line in lines if not _CLOSING.match(line)] or lines
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
     parts = [part for part in parts if len(part) > 3 or part.isdigit()]

@@ -118,7 +118,7 @@ def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plug
     values = _command_values(found)
     if owner and owner.check:
         return owner.check, f"Check {owner.owner}."
-    forms = (primitive.check.get(found.kind, ""), "" if found.kind in _IN_IMAGE else primitive.check.get(ANY, ""))
+    forms = (primitive.check.get(found.kind, ""), "" if found.kind in _ELSEWHERE else primitive.check.get(ANY, ""))
     shapes = _SHAPES | ({"object": "path"} if found.kind in PATHS else {})
     command = next((command for form in forms if (command := _command(form, values, shapes))), "")
     about = found.name if found.kind in _NAMED else "the cause that the error names"
@@ -137,7 +137,7 @@ def _command(template: str, values: Values, shapes: Values) -> str:
 
 _COMMAND_SLOTS = frozenset(("object", "path", "name", "address", "port", "user", "verb", "resource"))
 _SHAPES = {"address": "server"}
-_IN_IMAGE = frozenset(("entry",))  # what the node does not have: a command there shows nothing
+_ELSEWHERE = frozenset(("entry", "folder"))  # what the node does not have: a command there shows nothing
 _NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}
 
 

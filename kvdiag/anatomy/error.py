@@ -31,9 +31,11 @@ INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
+REMOVED = ("/rootfs/", "/containerd/tmpmounts/")  # of a container that did not start, of a layer: they are gone
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 _IN_IMAGE = frozenset(("container_start", "exec"))
+_OF_DRIVER = frozenset(("attach", "detach", "stage", "publish", "unmount", "provision", "delete", "resize", "snapshot"))
 _QUIET = frozenset((Level.INFO, Level.DEBUG))
 _ORDER = (MAKE, QUERY, "", REMOVE)  # of two errors of one strength, the one that makes something is chosen
 
@@ -83,7 +85,10 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     values = sentence_values(named, subject, owner, clause, words, known.packages)
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
-    is_shown = strength > WEAK and not (named.kind in PATHS and PROBE in found.text)
+    is_inside = (named.kind in PATHS and (PROBE in found.text or any(folder in named.name for folder in REMOVED))) or (
+        named.kind == "program" and _is_of_driver(anatomy)
+    )
+    is_shown = strength > WEAK and not is_inside
     check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
     sentence = fill(form_of(primitive.says, named.kind), values) if strength > WEAK else ""
     return anatomy._replace(
@@ -99,6 +104,11 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         step=step,
         check=check,
     )
+
+
+def _is_of_driver(anatomy: ErrorAnatomy) -> bool:
+    """Return whether a CSI driver returned the error: a program that it calls is in its image, not on the node."""
+    return bool(anatomy.codes) and not _OF_DRIVER.isdisjoint(anatomy.operations)
 
 
 def _url_near(text: str, hit: Hit) -> str:

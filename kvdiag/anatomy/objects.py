@@ -44,6 +44,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "bindsource": _compiled(
         r"mounting \"(/[^\s\"]{1,300})\" to rootfs", r"mount (?:src=)?(/[^\s\"':,]{1,300})(?::/|, dst=)"
     ),
+    "folder": _compiled(r"special device (?!/dev/)(\S{3,300}) does not exist"),
     "device": _compiled(
         r"special device (\S{3,160}) does",
         r"(/dev/[\w./:@+-]{2,160})",
@@ -80,6 +81,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"lookup ([\w.-]{1,200})(?: on (\[?[\w.:]{2,60}\]?))?",
         r"resolve host:? ['\"]?([\w.-]{2,200})",
         r"resolve address for ([\w.-]{2,200})",
+        r"[Ff]ailed to resolve \"([\w.-]{2,200})\" - check",
     ),
     "url": _compiled(r"(https?://[^\s\"'<>\\,?]{3,300})"),
     "image": _compiled(
@@ -128,7 +130,11 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "webhook": _compiled(r"webhook \"([^\"\n]{3,120})\""),
     "apiobject": _compiled(r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found"),
-    "interface": _compiled(r"\"([\w.-]{2,15})\" already has an IP address", r"bridge ([\w.-]{2,15})\b"),
+    "interface": _compiled(
+        r"look ?up (?:master )?\"([\w.@-]{1,15})\": Link not found",
+        r"\"([\w.-]{2,15})\" already has an IP address",
+        r"bridge ([\w.-]{2,15})\b",
+    ),
     "source": _compiled(
         r"while mounting (\S{3,200})",
         r"mounting (\S{3,200}) failed",

@@ -135,6 +135,8 @@ _RUNTIME_NAME = lazy_regex(
 _OF_RUNTIME_NAME = lazy_regex(rb"_[0-9a-fA-F]{8}")  # found in a twentieth of the time that the name before it takes
 _METADATA_FIELD = lazy_regex(rb'(name|uid|namespace):\\*"?([-.0-9A-Za-z]{1,253})', re.IGNORECASE)
 _BACKSLASHES = lazy_regex(rb"\\+")
+# of the line that runc prints for its error, which CRI-O returns whole
+_INNER_HEAD = lazy_regex(rb"time=\\{0,7}\"[^\"\\\n]{10,40}\\{0,7}\" level=[a-z]{4,7} msg=\\{0,7}(?=\")")
 _QUOTE = lazy_regex(rb'(?<!\\)"')
 _TRAILING_FIELD = lazy_regex(
     rb' [A-Za-z_][-\w./]*+=(?>"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"|[&{\[][^\n]*+|(?!")[^ "\n]*+)'
@@ -172,11 +174,16 @@ def tidy_error(value: bytes) -> bytes:
     driver \"d\" not found" pod="default/web-0"  →  driver "d" not found
     """
     text = value[:MAX_ERROR].strip(b" \r\n")
+    if b" level=" in text:
+        text = _INNER_HEAD.sub(b"", text)
     while text.startswith((b'"', rb"\"")) and text.endswith(b'"') and len(text) > 1:
         text = text.removeprefix(b"\\")[1:-1].removesuffix(b"\\")
     if text.count(b'"') - text.count(rb"\"") & 1 or rb"\"" in text:
         text = text[: _message_end(text)]
-    return _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
+    text = _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
+    while text.endswith(rb"\n") and b":\\" not in text:  # the line end of a quoted text, and no path of Windows
+        text = text[:-2].rstrip()
+    return text
 
 
 def _message_end(text: bytes) -> int:

@@ -172,6 +172,12 @@ def test_a_path_of_a_probe_is_in_the_container():
     assert read_error("open /tmp/alive: no such file or directory").check == "{host} ls -ld /tmp/alive"
 
 
+@pytest.mark.parametrize("folder", ["/run/containerd/task/1/rootfs/etc", "/var/lib/containerd/tmpmounts/mount7/etc"])
+def test_a_path_that_the_runtime_has_removed(folder):
+    """A container that did not start and a layer that was not unpacked leave nothing to look at."""
+    assert read_error(f"chmod {folder}/hosts: no such file or directory").check == ""
+
+
 def test_a_path_with_a_tilde_has_a_command():
     """The folder of each volume of a pod has a tilde in its name."""
     folder = "/var/lib/kubelet/pods/5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c/volumes/kubernetes.io~csi/data"

@@ -138,7 +138,14 @@ def test_computed_names():
         (rb'no \"d\"" pod={Name:a Namespace:b} x', b'no "d"'),
         (rb'no \"d\"" pod="a" x', rb'no \"d\"" pod="a" x'.replace(rb"\"", b'"')),
         (b'no " key="a" pods=["a/b" c="d"', b"no"),
+        (b'time="2025-07-02T09:41:43Z" level=error msg="runc create failed: no"', b"runc create failed: no"),
+        (
+            rb'failed: time=\"2025-07-02T09:41:43Z\" level=error msg=\"exec: \\\"/a\\\": no\"\n" pod="shop/web-0"',
+            b'failed: "exec: \\"/a\\": no"',
+        ),
         (b'first line\nlast" a=b c="d e" f=', b"first line\nlast"),
+        (rb'"at 8, to retry\\n"' + b'"', b"at 8, to retry"),
+        (rb"cannot open C:\data\\n", rb"cannot open C:\data\n"),
         (b"", b""),
     ],
 )
@@ -206,7 +213,9 @@ def test_long_values_are_searched_once(text):
         assert not _POD_OBJECT.search(value)
 
 
-@pytest.mark.parametrize("part", [b'" a="x', b"\\", b'"', b"{", b'\\"', b" a=b", b"kubernetes.io/csi/", b"a_b(", b"a_"])
+@pytest.mark.parametrize(
+    "part", [b'" a="x', b"\\", b'"', b"{", b'\\"', b" a=b", b"kubernetes.io/csi/", b"a_b(", b"a_", b' level=time="']
+)
 def test_hostile_values_take_no_time(part):
     """Values of any length and shape are read in linear time, or not at all: what is quadratic would not end."""
     for name in PLACEHOLDERS:

@@ -37,6 +37,7 @@ HUMAN = """\
         (b"local0:     err: [2026-02-09T03:06:56.96Z]: d", AT, "", "", b"d"),
         (b"10.5.0.3: kern:    info: [2026-02-09T03:06:56.96Z]: e", AT, "10.5.0.3", "kernel", b"e"),
         (b"worker-1: kern:     err: [2026-02-09T03:06:56.96Z]: f", AT, "worker-1", "kernel", b"f"),
+        (b" user: warning: [2026-02-09T03:06:56.96Z]: [talos] h", AT, "", "machined", b"[talos] h"),
         (b"kind:    info: [2026-02-09T03:06:56.96Z]: g", None, "", "", b"kind:    info: [2026-02-09T03:06:56.96Z]: g"),
         (b"kern: info: nothing", None, "", "", b"kern: info: nothing"),
     ],

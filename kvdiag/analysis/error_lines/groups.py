@@ -24,6 +24,9 @@ from kvdiag.safe.secrets import redacted, redacted_value
 MOST_LISTED = 1_000
 FEW = 15 * MINUTE  # after this long without a line a group has stopped, however rare its lines were
 OFTEN = 3  # a group may be ongoing for this many average pauses after its last line
+# kubelet's events of a failed pull besides `Failed to pull image "…": …`, which says why.
+WITHOUT_REASON = ("Error: ErrImagePull", "Error: ImagePullBackOff")
+PULL = ("pull",)
 NODE = frozenset(("kubelet", "containerd", "crio", "dockerd", "cri-dockerd", KERNEL, DRIVER, *SIDECARS, *COMBINED))
 CONTROLLERS = frozenset(("kube-controller-manager", "cloud-controller-manager"))
 
@@ -203,7 +206,8 @@ def _with_explained_causes(rows: Mapping[_RowKey, _Row]) -> Iterator[tuple[_RowK
     explained: dict[tuple[str, ...], list[tuple[_RowKey, _Row]]] = {}
     for place, row in rows.items():
         if place.fate.explained_by and row.begins is not None:
-            explained.setdefault(_cause(row), []).append((place, row))
+            for key in (_cause(row), PULL) if _is_pull(row) else (_cause(row),):
+                explained.setdefault(key, []).append((place, row))
     for place, row in rows.items():
         causes = explained.get(_cause(row), ()) if place.fate == UNEXPLAINED and explained else ()
         same = next((cause for cause, other in causes if _overlap(row, other)), None)
@@ -211,7 +215,14 @@ def _with_explained_causes(rows: Mapping[_RowKey, _Row]) -> Iterator[tuple[_RowK
 
 
 def _cause(row: _Row) -> tuple[str, ...]:
-    return cause_of(body_of(row.group.sample))
+    """Return the last clauses of a row; those of an event that only says that a pull failed stand for its reason."""
+    body = body_of(row.group.sample)
+    return PULL if body.caller == "Failed" and body.message in WITHOUT_REASON else cause_of(body)
+
+
+def _is_pull(row: _Row) -> bool:
+    body = body_of(row.group.sample)
+    return body.caller == "Failed" and body.message.startswith("Failed to pull image ")
 
 
 def _overlap(row: _Row, other: _Row) -> bool:

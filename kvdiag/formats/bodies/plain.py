@@ -39,6 +39,11 @@ _FAILED = lazy_regex(
     rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
+# The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
+_ABORTED = lazy_regex(
+    rb"(?:[\w./+-]{1,100}: )?[\w./+-]{1,200}:\d+: (?:[^\n]{1,300}: )?Assertion [`'][^\n]{1,300}' failed\."
+    rb"|thread '[^'\n]{1,100}' (?:\(\d+\) )?panicked at "
+)
 _CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
 _LOGFMT = lazy_regex(
     rb"(?:\w{1,20}=(?:\"[^\"\n]{0,100}\"|[^\s\"]{1,100}) ){1,4}(?:level|lvl)=\"?"
@@ -85,7 +90,7 @@ _KERNEL_MILD = lazy_regex(
 def level(ident: str, text: bytes) -> Level | None:
     """Return the level of a line of the program `ident`, if known; None for a line that reports no failure."""
     text = text[:_LOOKED_AT]
-    if gopanic.is_start(text):
+    if gopanic.is_start(text) or _ABORTED.match(text):
         return Level.FATAL
     if _FAILED.search(text):
         return Level.ERROR

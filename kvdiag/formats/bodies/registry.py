@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.bodies import eventobject, eventtable, gopanic, klog, klogjson, logrus, zap
+from kvdiag.formats.bodies import capnslog, eventobject, eventtable, gopanic, klog, klogjson, logrus, zap
 from kvdiag.formats.bodies.bodyformat import Format
 from kvdiag.formats.bodies.eventtable import UNKNOWN, Described
 from kvdiag.formats.bodies.goquote import quote
@@ -23,6 +23,7 @@ FORMATS: tuple[Format, ...] = (
     klogjson.FORMAT,
     logrus.FORMAT,
     zap.FORMAT,
+    capnslog.FORMAT,
     eventtable.FORMAT,
     eventobject.FORMAT,
 )

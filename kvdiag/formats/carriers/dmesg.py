@@ -24,7 +24,7 @@ from kvdiag.formats.timestamps import rfc3339, syslog_minute
 
 _FACILITIES = rb"kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]"
 _TALOS = lazy_regex(
-    rb"(?:(?P<node>[^\s:\[\]]{1,253}): )?(?P<facility>" + _FACILITIES + rb"): {1,5}"
+    rb" ?(?:(?P<node>[^\s:\[\]]{1,253}): )?(?P<facility>" + _FACILITIES + rb"): {1,5}"
     rb"(?:emerg|alert|crit|err|warning|notice|info|debug): \[(?P<time>\d{4}-\d\d-\d\dT[\d:.]{8,18}Z)\]: "
 )
 _MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")

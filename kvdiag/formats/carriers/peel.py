@@ -87,7 +87,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     b"{": (envelopes.read,),
     b"[": (prefixes.since_boot, prefixes.dmesg_dates, prefixes.console, prefixes.bracketed, envelopes.read_headless),
     b"<": (prefixes.bare,),
-    b" ": (prefixes.bare, copied.listed, envelopes.read_headless),
+    b" ": (dmesg.talos, prefixes.bare, copied.listed, envelopes.read_headless),
     b"\t": (prefixes.bare,),
     b"\x1b": (prefixes.coloured,),
     b"": (),

@@ -24,6 +24,8 @@ _KIND = r"[A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?"
 _WHOLE = lazy_regex(rf"BEGIN {_KIND}(?:-{{1,5}})?(?P<value>(?s:.)*?)(?:-{{0,5}}END {_KIND}|$(?![\n]))")
 _HEADLESS = lazy_regex(rf"(?<![\w+/=\\])(?P<value>(?>(?:[\w+/=]|\\{{1,8}}[nrt]|[\r\n\t ])+))-----END {_KIND}")
 _LINE = lazy_regex(r"(?m)(?:^|(?<=[\s:\"]))(?P<body>[A-Za-z0-9+/]{60,80}={0,2})(?=(?:\\{1,8}[nr])*(?:\"[,}]|[\s\"]|$))")
+# One base64 line in a thousand million begins so by chance, and every path of a layer of CRI-O does.
+_FOLDERS = ("/var/", "/run/", "/usr/", "/etc/", "/opt/", "/proc/")
 _BEGINS, _ENDS = lazy_regex(rb"BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY"), lazy_regex(rb"END [A-Z0-9 ]{0,32}PRIVATE KEY")
 # A line of a key: the carrier before it, the base64, and the rest of a JSON envelope.
 _BODY = lazy_regex(
@@ -44,7 +46,8 @@ def lines(text: str) -> Iterator[Span]:
     """Yield lines that contain, after the carrier, only base64 as long as a line of a key, which no id is."""
     for found in _LINE.finditer(text):
         body = found["body"]
-        if body != body.lower() and body != body.upper() and any(character.isdigit() for character in body):
+        is_mixed = body != body.lower() and body != body.upper() and any(character.isdigit() for character in body)
+        if is_mixed and not body.startswith(_FOLDERS):
             yield found.span("body")
 
 

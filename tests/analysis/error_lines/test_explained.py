@@ -109,3 +109,33 @@ def test_what_ends_in_the_same_cause_is_explained_too(errors_of, line, explained
     said = errors_of(kubelet="".join(RUNTIME_DOWN) + line)
     assert any("widgets" in group.message for group in said.groups) is not explained
     assert "runtime-unavailable" in {group.explained_by for group in said.known}
+
+
+EVENTS = """\
+Events:
+  Type     Reason   Age                From     Message
+  ----     ------   ----               ----     -------
+  Warning  Failed   3m (x4 over 5m)    kubelet  Failed to pull image "registry.example.org/app:1": {reason}
+  Warning  Failed   3m (x4 over 5m)    kubelet  Error: ErrImagePull
+  Warning  Failed   3m (x6 over 5m)    kubelet  Error: ImagePullBackOff
+"""
+
+
+@pytest.mark.parametrize(
+    ("reason", "left"),
+    [
+        ('Get "https://registry.example.org/v2/": dial tcp: lookup registry.example.org: no such host', 0),
+        ("the widget is not ready", 3),
+    ],
+)
+def test_events_without_the_reason_of_a_pull(errors_of, reason, left):
+    """They are explained by what explains the event that has the reason; if nothing does, all of them are listed."""
+    assert len(errors_of(events=EVENTS.format(reason=reason)).groups) == left
+
+
+def test_another_pull_that_fails_is_listed(errors_of):
+    """The event with another reason is not explained by that of another image."""
+    other = EVENTS.format(reason='Get "https://a/v2/": dial tcp: lookup a: no such host') + (
+        '  Warning  Failed   3m (x4 over 5m)    kubelet  Failed to pull image "registry.example.org/b:1": odd widget\n'
+    )
+    assert [group.message for group in errors_of(events=other).groups if "odd widget" in group.message]

@@ -263,6 +263,7 @@ def test_every_reader_has_its_name() -> None:
         "klogjson": '{"ts":1,"msg":"a","v":0}',
         "logrus": LOGRUS.format("a"),
         "zap": "INFO\tmain.go:7\ta",
+        "capnslog": "2024-07-15 03:49:34.052729 I | etcdmain: a",
         "kubectl-event": "3m12s   Warning   FailedMount   pod/web-0   a",
         "event-object": '{"involvedObject":{"kind":"Pod","name":"web-0"},"reason":"FailedMount","message":"a"}',
     }
