@@ -79,7 +79,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "kvdiag fleet run s3://support/case-4711 --out s3://support/case-4711-results",
         ),
     ),
-    "fleet report": (("What most nodes have in common", "kvdiag fleet report results/"),),
+    "fleet report": (
+        ("What most nodes have in common", "kvdiag fleet report results/"),
+        ("One day as a page to pass on", "kvdiag fleet report results/ --day 2026-11-20 -o html > fleet.html"),
+    ),
+    "fleet compare": (
+        ("What is new since the day before", "kvdiag fleet compare results/"),
+        ("What is new since another run", "kvdiag fleet compare results-1.29/ results-1.30/"),
+    ),
     "fleet status": (("Which nodes are done", "kvdiag fleet status results/"),),
     "fleet compact": (("Few large files in place of many small ones", "kvdiag fleet compact results/"),),
     "fleet sql": (("Nodes by rule", "kvdiag fleet sql results/ 'SELECT rule, count(*) FROM findings GROUP BY ALL'"),),

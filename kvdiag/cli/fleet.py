@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kvdiag.fleet.fleetrun import Engine
 
 FAILED = 3
+BOTH = 2  # the results of two runs
 ENGINES = ("local", "dask")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -37,6 +38,7 @@ Keep = Annotated[
 ]
 MEMORY_WORD = f"{MEMORY >> 30}G"
 Memory = Annotated[str, typer.Option(metavar="SIZE", help="Memory for one bundle: 512M, 2G.")]
+Day = Annotated[str, typer.Option(metavar="YYYY-MM-DD", help="Only results of this day (UTC).")]
 Dest = Annotated[str, typer.Argument(help="The folder or s3://… with the results.")]
 
 
@@ -84,17 +86,50 @@ def report(
     output_file: OutputFile = None,
     cluster: Annotated[str, typer.Option(metavar="NAME", help="Only this cluster.")] = "",
     since: Annotated[str, typer.Option(metavar="TIME", help="Only what was seen after this time.")] = "",
+    day: Day = "",
 ) -> None:
     """Show the root causes, the worst first: their nodes, versions and first step; sick nodes without one."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet.overview import overview
-    from kvdiag.fleet.page import OUTPUTS, write_overview
+    from kvdiag.fleet.page import MOST_NAMED, write_overview
 
-    _choose("-o", output, OUTPUTS)
+    _choose("-o", output, tuple(MOST_NAMED))
     begin = parse_time("--since", since, None)
-    result = overview(absolute(dest), cluster=cluster, since=None if begin is None else to_datetime(begin))
+    from_time, named = None if begin is None else to_datetime(begin), MOST_NAMED[output]
+    result = overview(absolute(dest), cluster=cluster, since=from_time, day=parse_day("--day", day), named=named)
     with outlet(output_file) as stream:
         write_overview(result, stream, output)
+
+
+@app.command("compare", cls=Command)
+def compare(
+    dests: Annotated[list[str], typer.Argument(metavar="DEST...", help="Results, or an earlier and a later DEST.")],
+    day: Day = "",
+    before: Annotated[
+        str, typer.Option(metavar="YYYY-MM-DD", help="The day to compare with. [default: the last before]")
+    ] = "",
+    cluster: Annotated[str, typer.Option(metavar="NAME", help="Only this cluster.")] = "",
+    output: Annotated[str, typer.Option("-o", "--output", help="table, csv or json.")] = "table",
+    output_file: OutputFile = None,
+) -> None:
+    """Show which root causes and nodes are new since the day before, or since another run."""
+    _need_extra("fleet", "pyarrow", "duckdb")
+    from kvdiag.fleet.compare import Side, notes
+    from kvdiag.fleet.compare import compare as compared
+    from kvdiag.fleet.page import ANSWERS, write_answer
+
+    _choose("-o", output, ANSWERS)
+    if len(dests) > BOTH:
+        raise UsageError("fleet compare: give one DEST, or an earlier and a later one")
+    old, new = (
+        Side(absolute(dests[0]), parse_day("--before", before)),
+        Side(absolute(dests[-1]), parse_day("--day", day)),
+    )
+    found = compared(old, new, cluster)
+    for note in notes(found):
+        print_note(note)
+    with outlet(output_file) as stream:
+        write_answer(found.changes, stream, output)
 
 
 @app.command("status", cls=Command)
@@ -104,9 +139,10 @@ def status(
 ) -> None:
     """Show how many nodes of each cluster are done, failed or read in part."""
     _need_extra("fleet", "pyarrow", "duckdb")
-    from kvdiag.fleet.overview import OUTPUTS, state, write_answer
+    from kvdiag.fleet.overview import state
+    from kvdiag.fleet.page import ANSWERS, write_answer
 
-    _choose("-o", output, OUTPUTS)
+    _choose("-o", output, ANSWERS)
     answer = state(absolute(dest))
     with outlet(None) as stream:
         write_answer(answer, stream, output)
@@ -159,11 +195,11 @@ def sql(
 ) -> None:
     """Query the results: findings, events, volumes, inputs, coverage, versions, errors, failed, joined."""
     _need_extra("fleet", "pyarrow", "duckdb")
-    from kvdiag.fleet.overview import OUTPUTS, write_answer
+    from kvdiag.fleet.page import ANSWERS, write_answer
     from kvdiag.fleet.places import place
     from kvdiag.fleet.questions import Questions, tables_of
 
-    _choose("-o", output, OUTPUTS)
+    _choose("-o", output, ANSWERS)
     answer = Questions(place(absolute(dest)), tables=tables_of(question)).ask_user(question)
     with outlet(output_file) as stream:
         write_answer(answer, stream, output)
@@ -172,6 +208,14 @@ def sql(
 def _choose(option: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
         raise UsageError(f"{option} {word}: unknown output; choose from {', '.join(known)}")
+
+
+def parse_day(option: str, text: str) -> str:
+    """Return a day as it is written in paths. Raise UsageError for another form."""
+    try:
+        return date.fromisoformat(text).isoformat() if text else ""
+    except ValueError:
+        raise UsageError(f"{option} {text}: write a day such as 2026-03-12") from None
 
 
 def parse_memory(text: str) -> int:

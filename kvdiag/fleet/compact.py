@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.results import ROOT, Result, part_path, read_rows, stored, table_path
+from kvdiag.fleet.results import ROOT, Result, Stored, part_path, read_rows, stored, table_path
 from kvdiag.fleet.schema import TABLES
 from kvdiag.fleet.values import short_digest
 
@@ -48,7 +48,7 @@ def merge(dest: Place, cluster: str, day: str, only: Collection[str] = ()) -> in
     new = [one for one in found.results if one.path and one.day == day and (not only or one.path in only)]
     sources = [_Source([one], one.size) for one in new]
     if not only:
-        sources += _parts(dest, cluster, day)
+        sources += _parts(dest, found, cluster, day)
     replaced = 0
     for group in _groups(sources):
         if len(group) > 1 or group[0].outdated or not group[0].digest:
@@ -56,9 +56,8 @@ def merge(dest: Place, cluster: str, day: str, only: Collection[str] = ()) -> in
     return replaced
 
 
-def _parts(dest: Place, cluster: str, day: str) -> Iterator[_Source]:
+def _parts(dest: Place, found: Stored, cluster: str, day: str) -> Iterator[_Source]:
     """Yield the parts of a day that are small, or hold outdated results."""
-    found = stored(dest, cluster)
     sizes = _sizes(dest, cluster, day)
     for (_, of_day, digest), outdated in found.parts.items():
         if of_day == day and (sizes[digest] < PART or outdated):
@@ -76,11 +75,13 @@ def _sizes(dest: Place, cluster: str, day: str) -> dict[str, int]:
 def _groups(sources: Sequence[_Source]) -> Iterator[list[_Source]]:
     """Yield the sources in groups that fit into memory."""
     group: list[_Source] = []
+    size = 0
     for one in sources:
-        if group and sum(each.size for each in group) + one.size > PART:
+        if group and size + one.size > PART:
             yield group
-            group = []
+            group, size = [], 0
         group.append(one)
+        size += one.size
     if group:
         yield group
 

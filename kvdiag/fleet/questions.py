@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,32 @@ _TRIES = 3  # a run that merges meanwhile deletes files that were listed
 _READ = (
     "filename = true, union_by_name = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
 )
+_OF_CLUSTER = ("joined", "judged")  # of all days of a cluster
 _PARTITION = [("cluster", pa.string()), ("day", pa.string())]
+# What a lead asks about: each root cause with the node that it hits, and each version with its node. A finding of a
+# controller hits the node that it is about; one that only several nodes show hits each of them.
+_VIEWS = {
+    "hits": (
+        ("findings", "joined"),
+        """
+  SELECT * EXCLUDE (nodes, node), coalesce(nullif(subject_node, ''), node) AS node, false AS across
+  FROM findings WHERE role = 'cause'
+  UNION ALL BY NAME
+  SELECT * EXCLUDE (nodes, node, day, judged), ends::DATE AS day, true AS across,
+    unnest(if(len(list_filter(nodes, lambda one: one <> '')) > 0, list_filter(nodes, lambda one: one <> ''),
+      [subject_node])) AS node
+  FROM joined WHERE role = 'cause'""",
+    ),
+    "node_versions": (
+        ("versions",),
+        """
+  SELECT DISTINCT cluster, coalesce(nullif(log_node, ''), node) AS node, component, version
+  FROM versions WHERE version <> ''""",
+    ),
+}
+
+
+ALL = (*TABLES, *_VIEWS)
 
 
 class Answer(NamedTuple):
@@ -35,24 +60,30 @@ class Answer(NamedTuple):
 class Questions:
     """A DuckDB connection with a view for each table; all times are UTC."""
 
-    def __init__(self, dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> None:
-        """Open the results of all clusters or of one. Objects of a store are copied to a temporary folder."""
+    def __init__(self, dest: Place, cluster: str = "", tables: Collection[str] = ALL, day: str = "") -> None:
+        """Open the results of all clusters or of one, of all days or of one, as these tables and views.
+
+        Objects of a store are copied to a temporary folder.
+        """
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
         self._copies = tempfile.mkdtemp(prefix="kvdiag-")
         weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
         for left in reversed(range(_TRIES)):
             try:
-                self._open(dest, stored(dest, cluster), tables)
+                self._open(dest, stored(dest, cluster), _needed(tables), day)
                 break
             except FileNotFoundError:
                 if not left:
                     raise
         folder = self._copies if is_remote(dest.address) else dest.address
         self._db.execute(f"SET allowed_directories = [{_literal(folder.rstrip('/') + '/')}]")
+        for view, (_, select) in _VIEWS.items():
+            if view in tables:
+                self._db.execute(f"CREATE VIEW {view} AS {select}")
         self._db.execute("SET enable_external_access = false; SET lock_configuration = true")  # no question undoes it
 
-    def _open(self, dest: Place, found: Stored, tables: Sequence[str]) -> None:
+    def _open(self, dest: Place, found: Stored, tables: Collection[str], day: str) -> None:
         rows = read_rows(dest, found.results)
         listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if found.parts}
         dead = [[digest, key] for (_, _, digest), outdated in found.parts.items() for key in outdated]
@@ -60,8 +91,11 @@ class Questions:
         if dead:
             self._db.executemany("INSERT INTO dead VALUES (?, ?)", dead)
         for table in tables:
-            paths = [path for part in found.parts if (path := table_path(table, *part)) in listed[table]]
-            self._view(table, dest.copy_all(paths, Path(self._copies)), rows.get(table, []), some_dead=bool(dead))
+            is_any_day = not day or table in _OF_CLUSTER
+            parts = [part for part in found.parts if is_any_day or part[1] == day]
+            paths = [path for part in parts if (path := table_path(table, *part)) in listed[table]]
+            new = [row for row in rows.get(table, []) if is_any_day or row["day"] == day]
+            self._view(table, dest.copy_all(paths, Path(self._copies)), new, some_dead=bool(dead))
 
     def _view(self, table: str, files: Sequence[str], rows: Sequence[dict[str, Any]], *, some_dead: bool) -> None:
         schema = TABLES[table]
@@ -81,9 +115,20 @@ class Questions:
             parts.append(f"SELECT {columns}, cluster, day FROM ({empty} UNION ALL BY NAME {read})")  # noqa: S608
         self._db.execute(f"CREATE OR REPLACE VIEW {_name(table)} AS {' UNION ALL '.join(parts)}")
 
+    def keep(self, name: str, sql: str | pa.Table, values: Sequence[object] = ()) -> None:
+        """Keep the result of a SELECT, or a table of another connection, under a name."""
+        if isinstance(sql, str):
+            self._db.execute(f"CREATE TEMP TABLE {_name(name)} AS {sql}", list(values))
+        else:
+            self._db.register(name, sql)
+
+    def table(self, sql: str, values: Sequence[object] = ()) -> pa.Table:
+        """Return the result of a SELECT of kvdiag as a table."""
+        return self._db.sql(sql, params=list(values)).to_arrow_table()
+
     def ask(self, sql: str, values: Sequence[object] = ()) -> Answer:
         """Return the result of a SELECT of kvdiag."""
-        table = self._db.sql(sql, params=list(values)).to_arrow_table()
+        table = self.table(sql, values)
         columns = [column.to_pylist() for column in table.columns]
         return Answer(tuple(table.column_names), list(zip(*columns, strict=True)))
 
@@ -99,12 +144,18 @@ class Questions:
 
 
 def tables_of(sql: str) -> Sequence[str]:
-    """Return the tables of the results that a user's SELECT names; all if it cannot be parsed."""
+    """Return the tables and views of the results that a user's SELECT names; all if it cannot be parsed."""
     try:
         named = duckdb.connect().get_table_names(sql)
     except duckdb.Error:
-        return tuple(TABLES)
-    return [table for table in TABLES if table in named]
+        return ALL
+    return [table for table in ALL if table in named]
+
+
+def _needed(tables: Collection[str]) -> Sequence[str]:
+    """Return the stored tables among these, and those that the views among them need."""
+    needed = {*tables, *(table for view, (needs, _) in _VIEWS.items() if view in tables for table in needs)}
+    return [table for table in TABLES if table in needed]
 
 
 def _literal(text: str) -> str:

@@ -25,7 +25,9 @@ _RUNTIMES = ("containerd", "crio", "cri-dockerd")
 _SHARED = ("volume_handle", "spec_name", "attachment")
 """Names of a volume that are the same on every node."""
 _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
-_CLEAN_ALREADY = frozenset({"json", "says", "cause", "text"})  # redacted by those who write them here
+_CLEAN_ALREADY = frozenset(
+    {"json", "says", "cause", "first_step", "first_command", "text"}
+)  # redacted by those who write them here
 # Parts of a text that are other ones in each line: names by UUID, ids of containers, times. No form of a secret depends
 # on their digits, so that one text is looked through for all that differ only in these: a third of its time.
 _VARIES = re.compile(
@@ -118,6 +120,7 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
     ids, running = found.subject.ids, _running(versions, found.begins)
     driver = ids.get("driver", "")
     document = plain_finding(_relative_evidence(found, relative))
+    step: Mapping[str, str] = next(iter(document["fix"]), {})
     return {
         "rule": found.rule.name,
         "rule_id": found.rule.id,
@@ -142,6 +145,8 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "count": found.count,
         "says": clean_text(found.texts.all.says),
         "cause": clean_text(found.texts.all.cause),
+        "first_step": clean_text(step.get("text") or ""),
+        "first_command": clean_text(step.get("run") or ""),
         "finding": found.key,
         "explained_by": found.explained_by,
         "incident": found.incident,

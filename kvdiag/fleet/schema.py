@@ -26,7 +26,7 @@ _FINDING = {
     **_SPAN,
     "healed": _TIME,
     "count": _NUMBER,
-    **dict.fromkeys(("says", "cause", "finding", "explained_by", "incident"), _TEXT),
+    **dict.fromkeys(("says", "cause", "first_step", "first_command", "finding", "explained_by", "incident"), _TEXT),
     **dict.fromkeys(("nodes", "affected", "surer_than"), _TEXTS),
     "json": _TEXT,
 }
