@@ -2,7 +2,12 @@
 "use strict";
 const filter = document.getElementById("filter");
 const severity = document.getElementById("severity");
-const rows = [...document.querySelectorAll("article, tbody.rows > tr")].map((row) => ({ row, text: row.textContent.toLowerCase() }));
+// A row that leads to a cause has the words of the cause.
+const cause = (row) => document.getElementById(row.querySelector("a[href^='#']")?.hash.slice(1))?.closest("article");
+const rows = [...document.querySelectorAll("article, tbody.rows > tr")].map((row) => ({
+  row,
+  text: (row.textContent + (cause(row)?.textContent ?? "")).toLowerCase(),
+}));
 function show() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   for (const { row, text } of rows) {
