@@ -59,7 +59,7 @@ def run(
     """Analyze each bundle in a process of its own, and store what was found."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet import bundles
-    from kvdiag.fleet.fleetrun import FEW, read_shard, run_fleet
+    from kvdiag.fleet.fleetrun import BATCH, FEW, read_shard, run_fleet
     from kvdiag.fleet.progress import FleetProgress
 
     if not dest:
@@ -74,7 +74,11 @@ def run(
         shard_bundles = [one for one in shard_bundles if day_of(one) >= oldest(keep).isoformat()]
     chosen = _engine(engine, scheduler, workers)
     progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))
-    failed = _finish(target, limits, chosen, keep, fewest=FEW) if part.count == 1 else 0
+    if part.count == 1:
+        failed = _finish(target, limits, chosen, keep, fewest=FEW)
+    else:  # the clusters are joined when all parts are done
+        failed = 0
+        _merge(target, limits, chosen, fewest=BATCH)
     progress.end()
     raise typer.Exit(FAILED if failed or progress.failed or progress.partial else 0)
 
@@ -161,7 +165,7 @@ def compact(dest: Dest, limit_seconds: Seconds = SECONDS, limit_memory: Memory =
 def _finish(dest: str, limits: Limits, engine: Engine, keep: int, *, fewest: int) -> int:
     """Join the clusters, delete old days and merge the files of the others; return how many jobs failed."""
     from kvdiag.fleet.compact import forget_before
-    from kvdiag.fleet.fleetrun import join_clusters, merge_days
+    from kvdiag.fleet.fleetrun import join_clusters
     from kvdiag.fleet.places import place
 
     failed = 0
@@ -175,10 +179,16 @@ def _finish(dest: str, limits: Limits, engine: Engine, keep: int, *, fewest: int
             print_note(f"{outcome.cluster}: {outcome.findings:,} findings that no node shows alone")
     if keep and (count := forget_before(place(dest), oldest(keep))):
         print_note(f"{count:,} files of days before {oldest(keep)} were deleted")
+    _merge(dest, limits, engine, fewest=fewest)
+    return failed
+
+
+def _merge(dest: str, limits: Limits, engine: Engine, *, fewest: int) -> None:
+    from kvdiag.fleet.fleetrun import merge_days
+
     for outcome in merge_days(dest, limits, engine, fewest=fewest):
         if outcome.reason:  # the results are valid, and merged later
             print_note(f"{outcome.cluster}, {outcome.node}: not merged: {outcome.reason}; {outcome.next_step}")
-    return failed
 
 
 def oldest(keep: int) -> date:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from kvdiag.fleet.places import Place
 from kvdiag.fleet.results import ROOT, Result, Stored, part_path, read_rows, stored, table_path
-from kvdiag.fleet.schema import TABLES
+from kvdiag.fleet.schema import COLUMNS, TABLES
 from kvdiag.fleet.values import short_digest
 
 pa.set_cpu_count(1)  # one core for each process: others run in parallel
@@ -59,9 +59,10 @@ def merge(dest: Place, cluster: str, day: str, only: Collection[str] = ()) -> in
 def _parts(dest: Place, found: Stored, cluster: str, day: str) -> Iterator[_Source]:
     """Yield the parts of a day that are small, or hold outdated results."""
     sizes = _sizes(dest, cluster, day)
-    for (_, of_day, digest), outdated in found.parts.items():
-        if of_day == day and (sizes[digest] < PART or outdated):
-            yield _Source([one for one in found.results if one.part == digest], sizes[digest], digest, outdated)
+    for (_, of_day, digest), part in found.parts.items():
+        if of_day == day and (sizes[digest] < PART or part.outdated):
+            results = [one for one in found.results if one.part == digest]
+            yield _Source(results, sizes[digest], digest, part.outdated)
 
 
 def _sizes(dest: Place, cluster: str, day: str) -> dict[str, int]:
@@ -96,6 +97,7 @@ def _merge(dest: Place, cluster: str, day: str, group: Sequence[_Source]) -> int
     stale = [
         file.path for name in TABLES for file in dest.files(_folder(name, cluster, day)) if file.path in paths[name]
     ]
+    written = []
     for name, schema in TABLES.items():
         tables = [pa.Table.from_pylist(rows.get(name, []), schema=schema)]
         for path in paths[name]:
@@ -109,8 +111,10 @@ def _merge(dest: Place, cluster: str, day: str, group: Sequence[_Source]) -> int
             stream = io.BytesIO()
             pq.write_table(table.sort_by(order), stream, compression="zstd")
             dest.put(table_path(name, cluster, day, digest), stream.getvalue())
+            written.append(name)
     listed = [[one.bundle, one.key, one.state] for one in results]
-    dest.put(part_path(cluster, day, digest), json.dumps({"results": listed, "replaces": sorted(old)}).encode())
+    manifest = {"results": listed, "replaces": sorted(old), "tables": written, "columns": COLUMNS}
+    dest.put(part_path(cluster, day, digest), json.dumps(manifest).encode())
     new = [one.path for one in results if one.path]
     dest.remove_all([*new, *stale])
     dest.remove_all([part_path(cluster, day, one) for one in old])

@@ -11,7 +11,7 @@ from kvdiag.fleet.questions import Answer, Questions
 
 _HITS = """
   SELECT rule, cluster, node, max(severity_rank) AS severity_rank, arg_max(severity, severity_rank) AS severity
-  FROM hits WHERE $1 = '' OR day = $1::DATE GROUP BY rule, cluster, node"""
+  FROM hits WHERE $day = '' OR day = $day::DATE GROUP BY rule, cluster, node"""
 _JUDGED = "SELECT DISTINCT cluster, node, kvdiag FROM inputs"
 # A node whose logs were not read on one of both sides is neither new there nor well again.
 _CHANGES = """
@@ -63,7 +63,7 @@ def compare(before: Side, now: Side, cluster: str = "") -> Comparison:
     tables = ("hits", "inputs")
     was, there = (Questions(place(one.dest), cluster, tables, one.day) for one in (before, now))
     for name, questions, day in (("before", was, before.day), ("now", there, now.day)):
-        there.keep(name, questions.table(_HITS, (day,)))
+        there.keep(name, questions.table(_HITS, day=day))
         there.keep(f"judged_{name}", questions.table(_JUDGED))
     return Comparison(_counted(there, before, "before"), _counted(there, now, "now"), there.ask(_CHANGES))
 

@@ -20,17 +20,28 @@ MOST_CAUSES, MOST_ERRORS, MOST_FAILED, MOST_UNEXPLAINED = (
     50,
     50,
 )  # rows; the report says how many more there are
-_SEEN = "($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ) AND ($2 = '' OR day = $2::DATE)"
-# Each root cause by node and day, with few columns: 2,000,000 findings are read once, and grouped by what is short.
-_HIT = f"""
-  SELECT rule, cluster, node, day, min(begins) AS begins, max(ends) AS ends, max(severity_rank) AS severity_rank,
-    bool_or(healed IS NULL) AS is_open, bool_or(verdict = 'confirmed') AS is_confirmed
-  FROM hits WHERE {_SEEN} GROUP BY rule, cluster, node, day"""  # noqa: S608 (constants of our own)
-_HIT_NODE = """
+# Each stored table is read once, into few columns: a month of 50 clusters is 1,500 files of each, with 2,000,000 rows.
+_TABLES = {
+    "hit": """
+  SELECT rule, cluster, node, day, if(driver_version <> '', driver || ' ' || driver_version, '') AS with_driver,
+    max(kubelet_version) AS kubelet_version, min(begins) AS begins, max(ends) AS ends,
+    max(severity_rank) AS severity_rank, bool_or(healed IS NULL) AS is_open,
+    bool_or(verdict = 'confirmed') AS is_confirmed
+  FROM hits WHERE ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)
+  GROUP BY rule, cluster, node, day, 5""",
+    "hit_node": """
   SELECT rule, cluster, node, cluster || '/' || node AS name, min(begins) AS begins, max(ends) AS ends,
     max(severity_rank) AS severity_rank, bool_or(is_open) AS is_open, bool_or(is_confirmed) AS is_confirmed,
     min(day) AS first_day
-  FROM hit GROUP BY rule, cluster, node"""
+  FROM hit GROUP BY rule, cluster, node""",
+    "judged": """
+  SELECT cluster, node, day, kvdiag, min(begins) AS begins, max(ends) AS ends FROM inputs
+  GROUP BY cluster, node, day, kvdiag""",
+    "error": """
+  SELECT cluster, node, component, says, sum(count) AS count FROM errors
+  WHERE explained_by = '' AND benign = '' AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ)
+  GROUP BY cluster, node, component, says""",
+}
 _CAUSES = f"""
   SELECT rule, max(severity_rank) AS severity_rank, count(*) AS nodes, count(*) FILTER (is_open) AS open_nodes,
     {{names}} AS all_nodes, arg_min(cluster, (begins, name)) AS first_cluster,
@@ -39,21 +50,27 @@ _CAUSES = f"""
   FROM hit_node GROUP BY rule
   ORDER BY coalesce(max(severity_rank) FILTER (is_open), -1) DESC, max(severity_rank) DESC, nodes DESC, rule
   LIMIT {MOST_CAUSES}"""  # noqa: S608 (constants of our own)
-_WITH = f"""
+_WITH = """
   SELECT rule, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
-    list_sort(list(DISTINCT driver || ' ' || driver_version) FILTER (driver_version <> '')) AS driver_versions,
-    count(DISTINCT finding) FILTER (across) AS across_nodes
-  FROM hits WHERE {_SEEN} GROUP BY rule"""  # noqa: S608 (constants of our own)
+    list_sort(list(DISTINCT with_driver) FILTER (with_driver <> '')) AS driver_versions
+  FROM hit GROUP BY rule"""
+_ACROSS = """
+  SELECT rule, count(DISTINCT finding) AS across_nodes FROM hits
+  WHERE across AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)
+  GROUP BY rule"""
+# Of the first hit of each cause; few files have the clusters, which are written into the text, so that the others are
+# not opened.
 _FIRST = """
   SELECT rule, min(title) AS title, min(severity) AS severity, min(says) AS says, min(first_step) AS first_step,
     min(first_command) AS first_command
   FROM hits SEMI JOIN (
-    SELECT unnest($1::STRUCT(rule VARCHAR, cluster VARCHAR, node VARCHAR, begins TIMESTAMPTZ)[], recursive := true))
-    USING (rule, cluster, node, begins) GROUP BY rule"""
+    SELECT unnest($first::STRUCT(rule VARCHAR, cluster VARCHAR, node VARCHAR, begins TIMESTAMPTZ)[], recursive := true))
+    USING (rule, cluster, node, begins)
+  WHERE across OR day IN ({days}) GROUP BY rule"""
 _DAYS = """
   SELECT day, count(DISTINCT (cluster, node)) AS nodes, list_sort(list(DISTINCT kvdiag)) AS kvdiag
-  FROM inputs GROUP BY day ORDER BY day"""
-_TREND = "SELECT rule, day, count(*) AS nodes FROM hit GROUP BY rule, day ORDER BY rule, day"
+  FROM judged GROUP BY day ORDER BY day"""
+_TREND = "SELECT rule, day, count(DISTINCT hash(cluster, node)) AS nodes FROM hit GROUP BY rule, day"
 # By rule and version of a component: hit nodes with it, nodes with it, hit nodes and nodes with another version.
 _VERSIONS = """
   WITH has AS MATERIALIZED (FROM node_versions),
@@ -69,22 +86,20 @@ _VERSIONS = """
 _ERRORS = f"""
   SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines,
     count(*) OVER ()::BIGINT AS all_rows
-  FROM errors WHERE explained_by = '' AND benign = '' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ)
-  GROUP BY component, says ORDER BY nodes DESC, lines DESC, says LIMIT {MOST_ERRORS}"""  # noqa: S608 (constants of our own)
+  FROM error GROUP BY component, says ORDER BY nodes DESC, lines DESC, says LIMIT {MOST_ERRORS}"""  # noqa: S608
 _UNEXPLAINED = f"""
   SELECT cluster, node, sum(count)::BIGINT AS lines, arg_max(says, count) AS says, count(*) OVER ()::BIGINT AS all_rows
-  FROM errors WHERE explained_by = '' AND benign = '' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ)
-    AND (cluster, node) NOT IN (SELECT (cluster, node) FROM hit_node)
+  FROM error WHERE (cluster, node) NOT IN (SELECT (cluster, node) FROM hit_node)
   GROUP BY cluster, node ORDER BY lines DESC, cluster, node LIMIT {MOST_UNEXPLAINED}"""  # noqa: S608 (constants of our own)
 _FAILED = f"""
   SELECT cluster, node, reason, next_step, is_partial, count(*) OVER ()::BIGINT AS all_rows FROM failed
   ORDER BY is_partial, cluster, node, reason LIMIT {MOST_FAILED}"""  # noqa: S608 (constants of our own)
 _COUNTS = """
-  SELECT (SELECT count(DISTINCT (cluster, node)) FROM inputs) AS nodes,
-    (SELECT count(DISTINCT cluster) FROM inputs) AS clusters,
+  SELECT count(DISTINCT (cluster, node)) AS nodes, count(DISTINCT cluster) AS clusters,
     (SELECT count(DISTINCT (cluster, node)) FROM failed WHERE NOT is_partial) AS failed,
     (SELECT count(DISTINCT (cluster, node)) FROM failed WHERE is_partial) AS partial,
-    (SELECT min(begins) FROM inputs) AS begins, (SELECT max(ends) FROM inputs) AS ends"""
+    min(begins) AS begins, max(ends) AS ends
+  FROM judged"""
 _STATE = """
   WITH one AS (
     SELECT cluster, node, 'done' AS is_a, '' AS worst, 0 AS rank FROM inputs
@@ -118,17 +133,16 @@ class Overview(NamedTuple):
 def overview(dest: str, *, cluster: str = "", since: datetime | None = None, day: str = "", named: int = 0) -> Overview:
     """Query the stored results: of one cluster, from a time on, or of one day; `named` nodes of each cause, or all."""
     questions = Questions(place(dest), cluster, ("hits", "node_versions", "inputs", "errors", "failed"), day)
-    questions.keep("hit", _HIT, (since, day))
-    questions.keep("hit_node", _HIT_NODE)
+    seen = {"since": since, "day": day}
+    for name, sql in _TABLES.items():
+        questions.keep(name, sql, **seen)
     names = f"min(name, {named})" if named else "list_sort(list(name))"  # a tenth of the time of the whole list
     counts, failed, days, trend = (_rows(questions, sql) for sql in (_COUNTS, _FAILED, _DAYS, _TREND))
-    errors, unexplained = (_rows(questions, sql, since) for sql in (_ERRORS, _UNEXPLAINED))
-    causes, running = _rows(questions, _CAUSES.format(names=names)), _rows(questions, _WITH, since, day)
-    first = [{name: row[f"first_{name}"] if name in _WHERE else row[name] for name in _KEY} for row in causes]
-    of_rule = {row["rule"]: row for row in running}
-    for row in _rows(questions, _FIRST, first):
-        step = {"text": row.pop("first_step") or "", "run": row.pop("first_command") or ""}
-        of_rule[row["rule"]] |= row | {"first_step": step}
+    errors, unexplained, running = (_rows(questions, sql) for sql in (_ERRORS, _UNEXPLAINED, _WITH))
+    causes, across = _rows(questions, _CAUSES.format(names=names)), _rows(questions, _ACROSS, **seen)
+    of_rule = {row["rule"]: row | {"across_nodes": 0} for row in running}
+    for row in (*across, *_first(questions, causes)):
+        of_rule[row["rule"]] |= row
     versions = suspicious_versions(_rows(questions, _VERSIONS))
     hit: dict[str, dict[date, int]] = defaultdict(dict)
     for row in trend:
@@ -143,8 +157,15 @@ def overview(dest: str, *, cluster: str = "", since: datetime | None = None, day
     return Overview(counts[0], every, errors, failed, unexplained, days)
 
 
-_WHERE = ("cluster", "node")
-_KEY = ("rule", *_WHERE, "begins")
+def _first(questions: Questions, causes: Sequence[Row]) -> Sequence[Row]:
+    """Return what the first finding of each cause says, and its first step."""
+    first = [
+        {"rule": row["rule"], "cluster": row["first_cluster"], "node": row["first_node"], "begins": row["begins"]}
+        for row in causes
+    ]
+    days = ", ".join(sorted({f"DATE '{row['first_day']}'" for row in causes})) or "NULL"
+    rows = _rows(questions, _FIRST.format(days=days), first=first)
+    return [row | {"first_step": {"text": row["first_step"] or "", "run": row["first_command"] or ""}} for row in rows]
 
 
 def _by_day(hit: Mapping[date, int], days: Sequence[Row]) -> Sequence[Row]:
@@ -198,6 +219,6 @@ def state(dest: str) -> Answer:
     return Questions(place(dest), tables=("findings", "joined", "inputs", "failed")).ask(_STATE)
 
 
-def _rows(questions: Questions, sql: str, *values: object) -> list[Row]:
-    answer = questions.ask(sql, values)
+def _rows(questions: Questions, sql: str, **values: object) -> list[Row]:
+    answer = questions.ask(sql, **values)
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

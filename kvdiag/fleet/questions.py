@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +15,11 @@ import pyarrow as pa
 from kvdiag.base.errors import UsageError
 from kvdiag.fleet.places import Place, is_remote
 from kvdiag.fleet.results import ROOT, Stored, read_rows, stored, table_path
-from kvdiag.fleet.schema import TABLES
+from kvdiag.fleet.schema import COLUMNS, TABLES
 
 MEMORY = "1GB"
 _TRIES = 3  # a run that merges meanwhile deletes files that were listed
-_READ = (
-    "filename = true, union_by_name = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
-)
+_READ = "filename = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
 _OF_CLUSTER = ("joined", "judged")  # of all days of a cluster
 _PARTITION = [("cluster", pa.string()), ("day", pa.string())]
 # What a lead asks about: each root cause with the node that it hits, and each version with its node. A finding of a
@@ -85,28 +83,39 @@ class Questions:
 
     def _open(self, dest: Place, found: Stored, tables: Collection[str], day: str) -> None:
         rows = read_rows(dest, found.results)
-        listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if found.parts}
-        dead = [[digest, key] for (_, _, digest), outdated in found.parts.items() for key in outdated]
+        is_older = any(part.columns != COLUMNS for part in found.parts.values())
+        listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if is_older}
+        dead = [[digest, key] for (_, _, digest), part in found.parts.items() for key in part.outdated]
         self._db.execute("CREATE OR REPLACE TABLE dead (part VARCHAR, result_key VARCHAR)")
         if dead:
             self._db.executemany("INSERT INTO dead VALUES (?, ?)", dead)
         for table in tables:
             is_any_day = not day or table in _OF_CLUSTER
-            parts = [part for part in found.parts if is_any_day or part[1] == day]
-            paths = [path for part in parts if (path := table_path(table, *part)) in listed[table]]
+            same, older = [], []
+            for place_of, part in found.parts.items():
+                path = table_path(table, *place_of)
+                if is_any_day or place_of[1] == day:
+                    same += [path] * (part.columns == COLUMNS and table in part.tables)
+                    older += [path] * (part.columns != COLUMNS and path in listed[table])
+            files = [dest.copy_all(paths, Path(self._copies)) for paths in (same, older)]
             new = [row for row in rows.get(table, []) if is_any_day or row["day"] == day]
-            self._view(table, dest.copy_all(paths, Path(self._copies)), new, some_dead=bool(dead))
+            self._view(table, files, new, some_dead=bool(dead))
 
-    def _view(self, table: str, files: Sequence[str], rows: Sequence[dict[str, Any]], *, some_dead: bool) -> None:
+    def _view(
+        self, table: str, files: Sequence[Sequence[str]], rows: Sequence[dict[str, Any]], *, some_dead: bool
+    ) -> None:
+        """Create the view of a table over new rows, and files of this kvdiag and of older ones, which lack columns."""
         schema = TABLES[table]
         new = pa.Table.from_pylist(list(rows), schema=pa.schema([*schema, *_PARTITION]))
         self._db.register(f"new_{table}", new)
         columns = ", ".join(_name(name) for name in schema.names)
         parts = [f"SELECT {columns}, cluster, day::DATE AS day FROM {_name(f'new_{table}')}"]  # noqa: S608 (our names)
-        if files:
+        for paths, union_by_name in zip(files, ("false", "true"), strict=True):
+            if not paths:
+                continue
             empty = f"SELECT * REPLACE (day::DATE AS day) FROM {_name(f'new_{table}')} WHERE false"  # noqa: S608
-            listed = ", ".join(map(_literal, files))
-            read = f"SELECT * FROM read_parquet([{listed}], {_READ})"  # noqa: S608
+            listed = ", ".join(map(_literal, paths))
+            read = f"SELECT * FROM read_parquet([{listed}], union_by_name = {union_by_name}, {_READ})"  # noqa: S608
             if some_dead:
                 read += (
                     " WHERE (parse_filename(filename, true), result_key) NOT IN (SELECT (part, result_key) FROM dead)"
@@ -115,20 +124,20 @@ class Questions:
             parts.append(f"SELECT {columns}, cluster, day FROM ({empty} UNION ALL BY NAME {read})")  # noqa: S608
         self._db.execute(f"CREATE OR REPLACE VIEW {_name(table)} AS {' UNION ALL '.join(parts)}")
 
-    def keep(self, name: str, sql: str | pa.Table, values: Sequence[object] = ()) -> None:
+    def keep(self, name: str, sql: str | pa.Table, **values: object) -> None:
         """Keep the result of a SELECT, or a table of another connection, under a name."""
         if isinstance(sql, str):
-            self._db.execute(f"CREATE TEMP TABLE {_name(name)} AS {sql}", list(values))
+            self._db.execute(f"CREATE TEMP TABLE {_name(name)} AS {sql}", _used(sql, values))
         else:
             self._db.register(name, sql)
 
-    def table(self, sql: str, values: Sequence[object] = ()) -> pa.Table:
-        """Return the result of a SELECT of kvdiag as a table."""
-        return self._db.sql(sql, params=list(values)).to_arrow_table()
+    def table(self, sql: str, **values: object) -> pa.Table:
+        """Return the result of a SELECT of kvdiag as a table; `$name` in it is a value."""
+        return self._db.sql(sql, params=_used(sql, values)).to_arrow_table()
 
-    def ask(self, sql: str, values: Sequence[object] = ()) -> Answer:
+    def ask(self, sql: str, **values: object) -> Answer:
         """Return the result of a SELECT of kvdiag."""
-        table = self.table(sql, values)
+        table = self.table(sql, **values)
         columns = [column.to_pylist() for column in table.columns]
         return Answer(tuple(table.column_names), list(zip(*columns, strict=True)))
 
@@ -156,6 +165,11 @@ def _needed(tables: Collection[str]) -> Sequence[str]:
     """Return the stored tables among these, and those that the views among them need."""
     needed = {*tables, *(table for view, (needs, _) in _VIEWS.items() if view in tables for table in needs)}
     return [table for table in TABLES if table in needed]
+
+
+def _used(sql: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the values that a SELECT names: DuckDB refuses others."""
+    return {name: value for name, value in values.items() if f"${name}" in sql}
 
 
 def _literal(text: str) -> str:

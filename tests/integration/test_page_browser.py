@@ -424,7 +424,9 @@ def test_the_page_of_a_fleet_filters(chromium, tmp_path):
     page.fill("#filter", "EDGE-7 cni")
     assert causes.all_inner_texts()[0].startswith("cni-missing")
     assert causes.count() == 1
-    assert page.locator("tbody.rows > tr:visible").count() == 1  # that of the cause; errors and failures have no such word
+    assert (
+        page.locator("tbody.rows > tr:visible").count() == 1
+    )  # that of the cause; errors and failures have no such word
     page.fill("#filter", "")
     page.select_option("#severity", "low")
     assert causes.count() == 1
