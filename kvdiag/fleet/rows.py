@@ -115,6 +115,15 @@ def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
     return [_clean(part) for part in value] if isinstance(value, list) else value
 
 
+def _clean_document(value: Any, key: str = "") -> Any:  # noqa: ANN401  # JSON's own types
+    """Return the value without secrets as `json_text` redacts it; its lines are those of the events, cleaned once."""
+    if isinstance(value, str):
+        return _clean_value(key, value)
+    if isinstance(value, dict):
+        return {clean_text(name): _clean_document(part, name) for name, part in value.items()}
+    return [_clean_document(part, key) for part in value] if isinstance(value, list | tuple) else value
+
+
 def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, relative: Relative) -> Row:
     """Return a finding with the versions at its beginning."""
     ids, running = found.subject.ids, _running(versions, found.begins)
@@ -153,7 +162,7 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "nodes": sorted(_nodes(found)) or [node],
         "affected": [bug.reference for bug in found.texts.all.bugs if bug.status == "affected"],
         "surer_than": [],
-        "json": json_text(document, redact=True).rstrip("\n"),
+        "json": json_text(_clean_document(document), redact=False).rstrip("\n"),
     }
 
 
