@@ -57,6 +57,13 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "events": (("The kinds of events in a log", "kvdiag events kubelet.log | jq -r .kind | sort | uniq -c"),),
+    "collect": (
+        ("The last day of this node, to pass on", "kvdiag collect --redact node.tar.gz"),
+        (
+            "Into a bucket, in a pod where the node is mounted",
+            "kvdiag collect --root /host --day 2026-11-20 s3://support/bundles/cluster=eu-1/node=worker-3.tar.gz",
+        ),
+    ),
     "redact": (
         ("A log without passwords, tokens and keys", "kvdiag redact --output-file clean.log kubelet.log"),
         ("Logs without names too, alike in all of them", "kvdiag redact --anonymize --output-folder clean logs/"),

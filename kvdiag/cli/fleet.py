@@ -228,11 +228,11 @@ def parse_day(option: str, text: str) -> str:
         raise UsageError(f"{option} {text}: write a day such as 2026-03-12") from None
 
 
-def parse_memory(text: str) -> int:
+def parse_memory(text: str, option: str = "--limit-memory") -> int:
     """Parse `512M` into bytes. Raise UsageError for another form."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not found:
-        raise UsageError(f"--limit-memory {text}: write a number and K, M, G or T, such as 2G")
+        raise UsageError(f"{option} {text}: write a number and K, M, G or T, such as 2G")
     return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
