@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import tarfile
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ from kvdiag.cli.arguments import parse_time
 from kvdiag.cli.fleet import parse_memory
 from kvdiag.cli.node_bundle import MOUNTED, PODS, Bundle, Wanted, whole_day
 from kvdiag.cli.outlet import print_note
-from kvdiag.fleet.places import is_remote, place
+from kvdiag.fleet.places import is_remote, place, scratch
 from kvdiag.inputs.files import atomic_write
 from kvdiag.model.options import Options
 from kvdiag.safe.secrets import redacted
@@ -54,16 +53,16 @@ def command(
     begin, end = _span(since, day)
     size = parse_memory(max_size, "--max-size")
     wanted = Wanted(root, begin, end, pods or PODS, size, time.monotonic() + limit_seconds)
-    with tempfile.TemporaryDirectory(prefix="kvdiag-") as folder:
-        bundle = Bundle(Path(folder, "logs"), wanted)
+    with scratch() as folder:
+        bundle = Bundle(folder / "logs", wanted)
         bundle.folder.mkdir()
         found = bundle.collect()
         if not {*found} - {MOUNTED}:
             raise InputError(str(root), "; ".join(["no log of the node was found", *bundle.notes]))
-        logs = _redacted(bundle, Path(folder, "redacted")) if redact else bundle.folder
+        logs = _redacted(bundle, folder / "redacted") if redact else bundle.folder
         about = {"kvdiag": __version__, "since": f"{begin:%FT%TZ}", "until": f"{end:%FT%TZ}", "notes": bundle.notes}
         (logs / ABOUT).write_text(json.dumps({**about, "files": found}, indent=1) + "\n", "utf-8")
-        archive = Path(folder, "bundle.tar.gz")
+        archive = folder / "bundle.tar.gz"
         with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
             for path in sorted(logs.rglob("*")):
                 tar.add(path, path.relative_to(logs).as_posix(), recursive=False)

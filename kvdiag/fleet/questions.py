@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from kvdiag.base.errors import UsageError
-from kvdiag.fleet.places import Place, is_remote
+from kvdiag.fleet.places import Place, is_remote, scratch
 from kvdiag.fleet.results import ROOT, Stored, read_rows, stored, table_path
 from kvdiag.fleet.schema import COLUMNS, TABLES
 
@@ -65,8 +63,9 @@ class Questions:
         """
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
-        self._copies = tempfile.mkdtemp(prefix="kvdiag-")
-        weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
+        resources = ExitStack()
+        weakref.finalize(self, resources.close)
+        self._copies = resources.enter_context(scratch())
         for left in reversed(range(_TRIES)):
             try:
                 self._open(dest, stored(dest, cluster), _needed(tables), day)
@@ -74,7 +73,7 @@ class Questions:
             except FileNotFoundError:
                 if not left:
                     raise
-        folder = self._copies if is_remote(dest.address) else dest.address
+        folder = str(self._copies) if is_remote(dest.address) else dest.address
         self._db.execute(f"SET allowed_directories = [{_literal(folder.rstrip('/') + '/')}]")
         for view, (_, select) in _VIEWS.items():
             if view in tables:
@@ -97,7 +96,7 @@ class Questions:
                 if is_any_day or place_of[1] == day:
                     same += [path] * (part.columns == COLUMNS and table in part.tables)
                     older += [path] * (part.columns != COLUMNS and path in listed[table])
-            files = [dest.copy_all(paths, Path(self._copies)) for paths in (same, older)]
+            files = [dest.copy_all(paths, self._copies) for paths in (same, older)]
             new = [row for row in rows.get(table, []) if is_any_day or row["day"] == day]
             self._view(table, files, new, some_dead=bool(dead))
 

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import UTC, date, datetime
 from functools import partial
@@ -418,6 +419,29 @@ def test_a_child_dies_with_its_parent():
             return
         time.sleep(0.01)
     pytest.fail("it is alive")
+
+
+def test_what_a_killed_run_left_is_deleted(tmp_path, monkeypatch):
+    """The copies of a process that was killed -9 go with the next run; those of a living one stay."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    code = "import time; from kvdiag.fleet.places import scratch\nwith scratch() as folder: "
+    code += "(folder / 'copy').write_bytes(bytes(9)); print(folder, flush=True); time.sleep(100)"
+    started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    dead, alive = (Path(one.stdout.readline().strip()) for one in started)
+    try:
+        started[0].kill()
+        started[0].wait()
+        assert (dead / "copy").exists()
+        write_node(tmp_path / "logs", "node-1", [("00:00", ADDED)])
+        assert ran(tmp_path / "logs", tmp_path / "out").done == 1
+        assert [path for path in tmp_path.glob("kvdiag-*") if path.is_dir()] == [alive]
+        assert (alive / "copy").exists()
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+            one.stdout.close()
 
 
 def test_names_in_paths_do_nothing(tmp_path):
