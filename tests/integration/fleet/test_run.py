@@ -396,6 +396,41 @@ def test_folders_above_and_beside_the_layout(tmp_path):
     assert "there is nothing" in done.stderr
 
 
+def test_folders_above_the_nodes(tmp_path):
+    """Without cluster= and node= a folder is a node, unless its folders have the same kubelet log: they are the nodes."""
+    source = tmp_path / "logs"
+    paths = ("2026-03-11/a/kubelet.log", "2026-03-11/b/kubelet.log", "eu/2026-03-12/c/var/log/kubelet.log")
+    paths += ("eu/2026-03-12/d/var/log/kubelet.log", "eu/2026-03-13/c/var/log/kubelet.log", "alone/kubelet.log")
+    for path in (*paths, "sos/var/log/kubelet.log", "sos/sos_commands/kubelet", "lost.tar.gz"):
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        (source / path).write_text("x\n")
+    notes: list[str] = []
+    found = {
+        Path(one.place).relative_to(source).as_posix(): one.node for one in bundles([str(source)], "", notes.append)
+    }
+    assert found == {
+        "2026-03-11/a": "a", "2026-03-11/b": "b", "alone": "alone", "lost.tar.gz": "lost", "sos": "sos",
+        "eu/2026-03-12/c": "c", "eu/2026-03-12/d": "d", "eu/2026-03-13": "2026-03-13",
+    }  # fmt: skip
+    assert sorted(note.partition(":")[0] for note in notes) == ["2026-03-11", "eu", "eu/2026-03-12"]
+
+
+def test_a_node_has_the_name_of_its_lines(tmp_path):
+    """A bundle with another name than its node is not a second node: all its rows have the name in its lines."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    (source / "cluster=eu-1/node=node-a").rename(source / "cluster=eu-1/node=collected-from-a")
+    ran(source, dest)
+    list(join_clusters(str(dest), Limits(), run_local))
+    for table in ("inputs", "events", "versions", "coverage"):
+        assert {node for (node,) in rows(dest, f"SELECT DISTINCT node FROM {table}")} <= {"node-a", "node-b"}  # noqa: S608
+    assert rows(dest, "SELECT DISTINCT nodes FROM joined WHERE rule = 'volume-staged-on-two-nodes'") == [
+        (["node-a", "node-b"],)
+    ]
+    report = json.loads(run_kvdiag("fleet", "report", dest, "-o", "json").stdout)
+    assert report["counts"]["nodes"] == 2
+    assert {name for cause in report["causes"] for name in cause["all_nodes"]} == {"eu-1/node-a", "eu-1/node-b"}
+
+
 def _started(words, **environment):
     command = [sys.executable, "-m", "kvdiag", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=False)
