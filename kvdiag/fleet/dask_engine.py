@@ -78,7 +78,10 @@ def _submitted(client: Client, job: Job) -> object:
 def _lost(job: Job, error: BaseException | None) -> Outcome:
     """Return the outcome of a job that has none: its workers died, or one could not even start it."""
     if isinstance(error, KilledWorker):
-        reason, next_step = f"{RETRIES + 1} Dask workers died with it", "look at the workers' logs; run again"
+        reason, next_step = (
+            f"{error.allowed_failures + 1} Dask workers died with it",
+            "look at the workers' logs; run again",
+        )
     else:
         reason = f"failed on a Dask worker: {type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
         next_step = "check the disk and memory of that worker; run again"

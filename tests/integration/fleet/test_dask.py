@@ -149,6 +149,27 @@ def test_a_worker_that_came_later_with_another_kvdiag(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+DEADLY = """
+import os
+import kvdiag.fleet.unit as unit
+work = unit.work
+unit.work = lambda job, guard=None: os._exit(1) if job.bundle.node == "deadly" else work(job, guard)
+"""
+
+
+def test_a_bundle_that_kills_its_workers(tmp_path):
+    """After four workers it is one row that says so; the worker that is left does the others."""
+    from kvdiag.fleet.dask_engine import run_dask
+
+    source, dest = nodes(tmp_path / "logs", 3), tmp_path / "out"
+    write_node(source, "deadly", [("00:00", ADDED)])
+    with dask(tmp_path, *[DEADLY] * 5) as started:
+        tally = ran(source, dest, partial(run_dask, scheduler=started.address))
+    assert (tally.done, tally.failed) == (3, 1)
+    assert rows(dest, "SELECT node, reason FROM failed") == [("deadly", "4 Dask workers died with it")]
+    assert ran(source, dest).done == 1
+
+
 def test_a_worker_without_a_disk(tmp_path):
     """A worker that cannot start a job is not a worker that died: the row has the error."""
     from kvdiag.fleet.dask_engine import run_dask
