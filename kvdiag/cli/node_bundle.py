@@ -104,23 +104,31 @@ class Bundle:
 
     def _copy(self, path: Path, name: str) -> bool:
         """Copy the end of a regular file that was written since the beginning; return whether it was."""
-        try:
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
+        file = self._opened(path, name)
+        if file is None:
             return False
-        except OSError as error:
-            self.notes.append(f"{name}: {(error.strerror or str(error)).lower()}")
-            return False
-        with open(handle, "rb") as file:  # noqa: PTH123 (a descriptor)
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                return False
-            if name != MOUNTED and status.st_mtime < self._wanted.since.timestamp():
+        with file:
+            status = os.fstat(file.fileno())
+            is_old = name != MOUNTED and status.st_mtime < self._wanted.since.timestamp()
+            if is_old or not stat.S_ISREG(status.st_mode):
                 return False
             if self.left <= 0 or time.monotonic() >= self._wanted.deadline:
                 self.notes.append(f"{name}: left out, the size or time was used up")
                 return False
             return self._write(name, iter(lambda: file.read(_CHUNK), b""), self.left) > 0
+
+    def _opened(self, path: Path, name: str) -> IO[bytes] | None:
+        """Open a file below the root that is no link; None if there is none."""
+        try:
+            if not path.parent.resolve().is_relative_to(self._wanted.root.resolve()):
+                self.notes.append(f"{name}: a link leads out of {self._wanted.root}")
+                return None
+            return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")  # noqa: PTH123, SIM115
+        except FileNotFoundError:
+            return None
+        except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+            self.notes.append(f"{name}: {str(getattr(error, 'strerror', '') or error).lower()}")
+            return None
 
     def _pod_logs(self) -> Iterator[Path]:
         folder = self._wanted.root / "var/log/pods"

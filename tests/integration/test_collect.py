@@ -87,6 +87,27 @@ def test_the_newest_lines_within_the_size(node, tmp_path):
     assert "kubelet.log: only its last" in done.stderr
 
 
+def test_links_of_folders_lead_nowhere(node, tmp_path):
+    """A pod that may write to /var/log cannot have files outside of the root collected, whatever it makes a link."""
+    secret = tmp_path / "etc" / "kube-system_x_1f0c3a52" / "c"
+    secret.mkdir(parents=True)
+    (secret / "0.log").write_text("of another machine\n")
+    (node / "var/log/pods" / "kube-system_y_1f0c3a52").symlink_to(secret.parent)
+    shutil.rmtree(node / "var/log/pods" / POD)
+    (node / "var/log/pods" / POD).symlink_to(secret)
+    assert "of another machine" not in str(whole := collected_of(node, tmp_path / "a.tar.gz"))
+    assert "kubelet.log" in whole
+    (node / "var/log/pods").rename(tmp_path / "pods")
+    (node / "var/log/pods").symlink_to(tmp_path / "etc")
+    assert "of another machine" not in str(collected_of(node, tmp_path / "b.tar.gz"))
+
+
+def collected_of(root: Path, archive: Path) -> dict[str, str]:
+    """Collect the node at a root; return the files of the archive."""
+    assert run_kvdiag("collect", archive, "--root", root).returncode == 0
+    return collected(archive)
+
+
 def test_to_standard_output_and_nothing_there(node, tmp_path):
     """`-` writes the archive; a root without logs is an error that says so."""
     command = [sys.executable, "-m", "kvdiag", "collect", "-", "--root", str(node)]
