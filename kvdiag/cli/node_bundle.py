@@ -123,7 +123,7 @@ class Bundle:
             if not path.parent.resolve().is_relative_to(self._wanted.root.resolve()):
                 self.notes.append(f"{name}: a link leads out of {self._wanted.root}")
                 return None
-            return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")  # noqa: PTH123, SIM115
+            return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")  # noqa: PTH123
         except FileNotFoundError:
             return None
         except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle

@@ -17,7 +17,6 @@ from kvdiag.fleet.guard import NOT_STORED, NOTHING_READ, OUT_OF_MEMORY, limit_me
 from kvdiag.fleet.places import place
 from kvdiag.fleet.results import put_results
 from kvdiag.fleet.values import Job, Outcome, outcome_of, read_job
-from kvdiag.model.event import NAMELESS
 
 if TYPE_CHECKING:
     from kvdiag.model.report import Report
@@ -121,6 +120,8 @@ def _node(named: str, report: Report, history: History) -> str:
 
     Otherwise a finding that names its node would be of another node than one that does not.
     """
+    from kvdiag.model.event import NAMELESS
+
     logs = {one.source for one in report.inputs if one.component in _OF_NODE}
     names = {event.node for event in history.events if event.origin.source in logs and event.node}
     return names.pop() if len(names) == 1 and not min(names).startswith(NAMELESS) else named
@@ -131,6 +132,8 @@ _OF_NODE = frozenset({"kubelet", "containerd", "crio", "dockerd", "cri-dockerd"}
 
 def _notes(job: Job, nodes: set[str]) -> list[str]:
     """Return a note if the layout or manifest contradicts the node names in the lines."""
+    from kvdiag.model.event import NAMELESS
+
     names = sorted(name for name in nodes if not name.startswith(NAMELESS))
     if not names or job.bundle.node in names:
         return []
