@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvdiag.base.clock import to_datetime
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import OutputFile, parse_time
 from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.outlet import outlet, print_note
@@ -25,7 +26,8 @@ from kvdiag.fleet.values import MEMORY, SECONDS, Limits, day_of
 if TYPE_CHECKING:
     from kvdiag.fleet.fleetrun import Engine
 
-FAILED = 3
+FAILED, STOPPED = 3, 4
+"""Exit codes: some bundles could not be judged; the run did not take place, and may succeed later."""
 BOTH = 2  # the results of two runs
 ENGINES = ("local", "dask")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -68,19 +70,33 @@ def run(
         raise UsageError("give either SOURCE or --manifest")
     limits = Limits(limit_seconds, parse_memory(limit_memory))
     part = read_shard(shard, os.environ.get("JOB_COMPLETION_INDEX", ""))
-    found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources or (), layout, print_note))
-    shard_bundles, target = [one for one in found if part.has(one)], absolute(dest)
-    if keep:
-        shard_bundles = [one for one in shard_bundles if day_of(one) >= oldest(keep).isoformat()]
-    chosen = _engine(engine, scheduler, workers)
-    progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))
-    if part.count == 1:
-        failed = _finish(target, limits, chosen, keep, fewest=FEW)
-    else:  # the clusters are joined when all parts are done
-        failed = 0
-        _merge(target, limits, chosen, fewest=BATCH)
+    target, chosen = absolute(dest), _engine(engine, scheduler, workers)
+    with _not_taken_place():
+        found = list(bundles.manifest(manifest) if manifest else bundles.bundles(sources, layout, print_note, target))
+        shard_bundles = [one for one in found if part.has(one)]
+        if keep:
+            shard_bundles = [one for one in shard_bundles if day_of(one) >= oldest(keep).isoformat()]
+        progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))
+        if part.count == 1:
+            failed = _finish(target, limits, chosen, keep, fewest=FEW)
+        else:  # the clusters are joined when all parts are done
+            failed = 0
+            _merge(target, limits, chosen, fewest=BATCH)
     progress.end()
     raise typer.Exit(FAILED if failed or progress.failed or progress.partial else 0)
+
+
+@contextlib.contextmanager
+def _not_taken_place() -> Iterator[None]:
+    """End with STOPPED if the sources or the results cannot be reached, or the memory is not enough.
+
+    Their usual exit code says that a run took place and some bundles could not be judged, which jobs take for success.
+    """
+    try:
+        yield
+    except (InputError, MemoryError) as error:
+        print_note(str(error) or "out of memory")
+        raise typer.Exit(STOPPED) from None
 
 
 @app.command("report", cls=Command)

@@ -19,6 +19,7 @@ from typing import Any
 
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.places import absolute, is_remote, place
+from kvdiag.fleet.results import ROOT
 from kvdiag.fleet.values import UNNAMED_CLUSTER, Bundle, BundleFile
 
 LAYOUT = "cluster={cluster}/node={node}"
@@ -27,14 +28,16 @@ _ARCHIVE = re.compile(r"\.(?:tar(?:\.\w+)?|t[gx]z|zip|gz|bz2|xz|zst|log|txt|json
 _LONGEST = 253  # characters, the limit of Kubernetes names
 
 
-def bundles(sources: Iterable[str], layout: str, note: Callable[[str], None] = lambda _text: None) -> Iterator[Bundle]:
-    """Yield the bundles of each source, in order. Raise UsageError if a source has none.
+def bundles(
+    sources: Iterable[str] | None, layout: str, note: Callable[[str], None] = lambda _text: None, dest: str = ""
+) -> Iterator[Bundle]:
+    """Yield the bundles of each source, in order; results at `dest` are none. Raise UsageError if a source has none.
 
     Files, links and empty folders that match no layout are counted in a `note`.
     """
-    for source in sources:
+    for source in sources or ():
         address = absolute(source)
-        files = list(place(address).files())
+        files = [file for file in place(address).files() if not _is_result(f"{address.rstrip('/')}/{file.path}", dest)]
         if not is_remote(address) and Path(address).is_file():
             address = str(Path(address).parent)
         found = list(_laid_out(address, files, layout or LAYOUT, is_anywhere=not layout))
@@ -46,6 +49,11 @@ def bundles(sources: Iterable[str], layout: str, note: Callable[[str], None] = l
         if left := _left_out(address, files, found):
             note(f"{source}: {len(left):,} entries match no layout and are not read, such as {left[0]}")
         yield from found
+
+
+def _is_result(path: str, dest: str) -> bool:
+    """Return whether a file is one of the results, which may be below a source, or beside the bundles."""
+    return bool(dest) and path.startswith(f"{dest.rstrip('/')}/{ROOT}/")
 
 
 def manifest(path: Path) -> Iterator[Bundle]:

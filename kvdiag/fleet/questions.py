@@ -68,7 +68,10 @@ class Questions:
         self._copies = resources.enter_context(scratch())
         for left in reversed(range(_TRIES)):
             try:
-                self._open(dest, stored(dest, cluster), _needed(tables), day)
+                if not (found := stored(dest, cluster)).results:
+                    of_cluster = f" of the cluster {cluster}" * bool(cluster)
+                    raise UsageError(f"{dest.address}: no results{of_cluster}; kvdiag fleet run … --out writes them")
+                self._open(dest, found, _needed(tables), day)
                 break
             except FileNotFoundError:
                 if not left:

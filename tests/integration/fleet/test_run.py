@@ -415,6 +415,24 @@ def test_folders_above_the_nodes(tmp_path):
     assert sorted(note.partition(":")[0] for note in notes) == ["2026-03-11", "eu", "eu/2026-03-12"]
 
 
+def test_results_below_the_source(tmp_path):
+    """They are no bundle; and a folder without results is no empty report but a mistake, which is said."""
+    source = tmp_path / "logs"
+    write_node(tmp_path / "x", "node-a", [("00:00", ADDED)]).rename(source)
+    (source / "node-a").mkdir()
+    (source / "kubelet.log").rename(source / "node-a/kubelet.log")
+    for done, skipped in ((1, 0), (0, 1)):
+        shown = _started(["fleet", "run", source, "--out", source / "results"])
+        assert (shown.returncode, f"{done} of {done} nodes done · 0 failed · {skipped} skipped" in shown.stderr) == (
+            0,
+            True,
+        )
+    for words in (["report"], ["status"], ["sql", "SELECT 1 FROM findings"], ["compare"]):
+        shown = _started(["fleet", words[0], tmp_path / "mistyped", *words[1:]])
+        assert shown.returncode == 2, words
+        assert "no results" in shown.stderr
+
+
 def test_a_node_has_the_name_of_its_lines(tmp_path):
     """A bundle with another name than its node is not a second node: all its rows have the name in its lines."""
     source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
