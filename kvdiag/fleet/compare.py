@@ -45,7 +45,7 @@ class Side(NamedTuple):
     kvdiag: tuple[str, ...] = ()
 
 
-class Comparison(NamedTuple):
+class RunComparison(NamedTuple):
     """The two sides, and a row for each root cause that changed."""
 
     before: Side
@@ -53,7 +53,7 @@ class Comparison(NamedTuple):
     changes: Answer
 
 
-def compare(before: Side, now: Side, cluster: str = "") -> Comparison:
+def compare(before: Side, now: Side, cluster: str = "") -> RunComparison:
     """Compare two sides; of one DEST the last two days with results if no days are given.
 
     Raise UsageError if it has results of one day only.
@@ -65,7 +65,7 @@ def compare(before: Side, now: Side, cluster: str = "") -> Comparison:
     for name, questions, day in (("before", was, before.day), ("now", there, now.day)):
         there.keep(name, questions.table(_HITS, day=day))
         there.keep(f"judged_{name}", questions.table(_JUDGED))
-    return Comparison(_counted(there, before, "before"), _counted(there, now, "now"), there.ask(_CHANGES))
+    return RunComparison(_counted(there, before, "before"), _counted(there, now, "now"), there.ask(_CHANGES))
 
 
 def _days(before: Side, now: Side, cluster: str) -> tuple[Side, Side]:
@@ -87,7 +87,7 @@ def _counted(questions: Questions, side: Side, name: str) -> Side:
     return side._replace(nodes=nodes, kvdiag=tuple(one for one in judges or () if one))
 
 
-def notes(found: Comparison) -> Sequence[str]:
+def notes(found: RunComparison) -> Sequence[str]:
     """Return what to know of both sides."""
     lines = [
         f"{side.day or side.dest}: {side.nodes:,} nodes, judged by kvdiag {', '.join(side.kvdiag) or '?'}"
