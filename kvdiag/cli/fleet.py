@@ -49,7 +49,7 @@ def run(
     sources: Annotated[list[str] | None, typer.Argument(metavar="SOURCE", help="Folders or s3://… of bundles.")] = None,
     dest: Annotated[str, typer.Option("--out", metavar="DEST", help="Where results go: a folder or s3://…")] = "",
     engine: Annotated[str, typer.Option(help=f"{' or '.join(ENGINES)}.")] = ENGINES[0],
-    scheduler: Annotated[str, typer.Option(help="The Dask scheduler: tcp://HOST:8786.")] = "",
+    scheduler: Annotated[str, typer.Option(help="The Dask scheduler: tls://HOST:8786.")] = "",
     layout: Annotated[str, typer.Option(help=f"Pattern of the paths with cluster and node. [default: {LAYOUT}]")] = "",
     manifest: Annotated[Path | None, typer.Option(help="CSV or JSON lines with path, node and cluster.")] = None,
     limit_seconds: Seconds = SECONDS,
@@ -264,7 +264,7 @@ def _engine(name: str, scheduler: str, workers: int) -> Engine:
 
     address = scheduler or os.environ.get("DASK_SCHEDULER_ADDRESS", "")
     if not address:
-        raise UsageError("--engine dask: give --scheduler tcp://HOST:8786")
+        raise UsageError("--engine dask: give --scheduler tls://HOST:8786")
     return partial(run_dask, scheduler=address)
 
 

@@ -83,8 +83,10 @@ class Bundle:
         with process:
             try:
                 written = self._write(name, _output(process, self._wanted.deadline), most)
-                if process.poll() is None and time.monotonic() >= self._wanted.deadline:
+                if time.monotonic() >= self._wanted.deadline:
                     self.notes.append(f"{name}: the time was over before its end")
+                elif process.wait():
+                    self.notes.append(f"{name}: journalctl ended with {process.returncode}; run it as root")
             finally:
                 process.kill()
         return written > 0

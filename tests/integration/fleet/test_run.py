@@ -415,6 +415,48 @@ def test_folders_above_the_nodes(tmp_path):
     assert sorted(note.partition(":")[0] for note in notes) == ["2026-03-11", "eu", "eu/2026-03-12"]
 
 
+def test_the_node_that_is_hit_is_counted(tmp_path):
+    """A finding of a controller hits the node that it is about; what several nodes show hits each; a symptom hits none."""
+    finding = {"title": "t", "severity": "high", "severity_rank": 3, "verdict": "possible", "role": "cause"}
+    finding |= {"begins": 10**15, "ends": 10**15, "finding": "f", "says": "s", "subject_node": "", "nodes": []}
+    found = [
+        finding | {"rule": "multi-attach", "subject_node": "worker-4"},
+        finding | {"rule": "etcd-slow"},
+        finding | {"rule": "pod-waits", "role": "symptom"},
+    ]
+    there = place(str(tmp_path / "out"))
+    put_results(there, Outcome("eu", "control", "/c", "b1", "a" * 36, day="2026-03-01"), {"findings": found})
+    across = finding | {"rule": "volume-staged-on-two-nodes", "nodes": ["worker-3", "worker-4"]}
+    put_results(there, Outcome("eu", "", "", "joined", "b" * 36, day="2026-03-02"), {"joined": [across]})
+    hits = [("etcd-slow", "control"), ("multi-attach", "worker-4")]
+    hits += [("volume-staged-on-two-nodes", "worker-3"), ("volume-staged-on-two-nodes", "worker-4")]
+    assert rows(tmp_path / "out", "SELECT rule, node FROM hits ORDER BY ALL") == hits
+
+
+def test_node_objects_are_held_against_failures(tmp_path):
+    """Kernel, OS image and instance type of each node, from the node objects of any bundle of the cluster."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    control = write_node(source, "control", [("00:00", ADDED)])
+    items = [
+        {
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"node.kubernetes.io/instance-type": "m6i.large"}},
+            "status": {
+                "nodeInfo": {"kernelVersion": kernel, "osImage": "Debian GNU/Linux 12", "kubeletVersion": "v1.31.2"}
+            },
+        }
+        for name, kernel in (("node-a", "6.1.0-18"), ("node-b", "6.1.0-21"))
+    ]
+    (control / "nodes.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    assert ran(source, dest).done == 3
+    found = rows(dest, "SELECT node, component, version FROM node_versions WHERE node <> 'control' ORDER BY ALL")
+    kernels = [("node-a", "kernel", "6.1.0-18"), ("node-b", "kernel", "6.1.0-21")]
+    assert [row for row in found if row[1] == "kernel"] == kernels
+    assert {row[1:] for row in found if row[1] in {"os-image", "instance-type"}} == {
+        ("os-image", "Debian GNU/Linux 12"), ("instance-type", "m6i.large")
+    }  # fmt: skip
+
+
 def test_results_below_the_source(tmp_path):
     """They are no bundle; and a folder without results is no empty report but a mistake, which is said."""
     source = tmp_path / "logs"
