@@ -16,6 +16,12 @@ import pytest
 
 from tests.conftest import ROOT, run_kvdiag
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+needs_journalctl = pytest.mark.skipif(not shutil.which("journalctl"), reason="no journalctl")
 POD = "kube-system_csi-node-x_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01/driver"
 SAMPLE = ROOT / "sample-logs" / "hostpath-driver-lost-state"
 
@@ -119,7 +125,31 @@ def test_to_standard_output_and_nothing_there(node, tmp_path):
     assert not (tmp_path / "b.tar.gz").exists()
 
 
-@pytest.mark.skipif(not shutil.which("journalctl"), reason="no journalctl")
+@needs_journalctl
+def test_the_journal_of_a_day(node, tmp_path):
+    """The lines of kubelet and the runtime, with the node's name, read by the real journalctl; of another day none."""
+    of_machine = node / "var/log/journal/0123456789abcdef0123456789abcdef"
+    of_machine.mkdir(parents=True)
+    packed = ROOT / "tests/data/journal/node.journal.zst"
+    (of_machine / "system.journal").write_bytes(zstd.decompress(packed.read_bytes()))
+    for day, lines in (("2024-03-12", 5), ("2024-03-13", 0)):
+        archive = tmp_path / f"{day}.tar.gz"
+        done = run_kvdiag("collect", archive, "--root", node, "--day", day)
+        assert done.returncode == 0, done.stderr
+        files = collected(archive)
+        assert files.get("journal.log", "").count("\n") == lines
+        assert "kernel.log" not in files
+        assert "no journal" not in done.stderr
+    found = run_kvdiag("parse", tmp_path / "2024-03-12.tar.gz")
+    records = [json.loads(line) for line in found.stdout.splitlines()]
+    of_journal = [one for one in records if one["source"].endswith("journal.log")]
+    assert {(one["component"], one["node"]) for one in of_journal} == {
+        ("kubelet", "worker-7"),
+        ("containerd", "worker-7"),
+    }
+
+
+@needs_journalctl
 def test_a_journal_that_does_not_end(node, tmp_path):
     """The journal is asked for the day, and ended when the time is over; the logs beside it are there."""
     (node / "var/log/journal").mkdir()
