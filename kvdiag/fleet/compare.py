@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kvdiag.base.errors import UsageError
 from kvdiag.fleet.places import place
-from kvdiag.fleet.questions import Answer, Questions
+from kvdiag.fleet.questions import EVER, Answer, Questions
 
 _HITS = """
   SELECT rule, cluster, node, max(severity_rank) AS severity_rank, arg_max(severity, severity_rank) AS severity
@@ -61,7 +61,9 @@ def compare(before: Side, now: Side, cluster: str = "") -> RunComparison:
     if before.dest == now.dest:
         before, now = _days(before, now, cluster)
     tables = ("hits", "inputs")
-    was, there = (Questions(place(one.dest), cluster, tables, one.day) for one in (before, now))
+    was, there = (
+        Questions(place(one.dest), cluster, tables, (one.day, one.day) if one.day else EVER) for one in (before, now)
+    )
     for name, questions, day in (("before", was, before.day), ("now", there, now.day)):
         there.keep(name, questions.table(_HITS, day=day))
         there.keep(f"judged_{name}", questions.table(_JUDGED))

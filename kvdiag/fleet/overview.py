@@ -9,7 +9,7 @@ from math import exp, lgamma
 from typing import Any, NamedTuple
 
 from kvdiag.fleet.places import place
-from kvdiag.fleet.questions import Answer, Questions
+from kvdiag.fleet.questions import EVER, Answer, Questions
 
 LARGEST_P = 0.01  # of a version that is named: one of a hundred is named by chance
 MOST_VERSIONS = 3  # of one cause
@@ -132,12 +132,14 @@ class Overview(NamedTuple):
 
 def overview(dest: str, *, cluster: str = "", since: datetime | None = None, day: str = "", named: int = 0) -> Overview:
     """Query the stored results: of one cluster, from a time on, or of one day; `named` nodes of each cause, or all."""
-    questions = Questions(place(dest), cluster, ("hits", "node_versions", "inputs", "errors", "failed"), day)
+    # What was seen after a time is in the results of its day or later ones: the day of a bundle is that of its end.
+    days = (day, day) if day else (f"{since:%Y-%m-%d}" if since else EVER[0], EVER[1])
+    questions = Questions(place(dest), cluster, ("hits", "node_versions", "inputs", "errors", "failed"), days)
     seen = {"since": since, "day": day}
     for name, sql in _TABLES.items():
         questions.keep(name, sql, **seen)
     names = f"min(name, {named})" if named else "list_sort(list(name))"  # a tenth of the time of the whole list
-    counts, failed, days, trend = (_rows(questions, sql) for sql in (_COUNTS, _FAILED, _DAYS, _TREND))
+    counts, failed, judged, trend = (_rows(questions, sql) for sql in (_COUNTS, _FAILED, _DAYS, _TREND))
     errors, unexplained, running = (_rows(questions, sql) for sql in (_ERRORS, _UNEXPLAINED, _WITH))
     causes, across = _rows(questions, _CAUSES.format(names=names)), _rows(questions, _ACROSS, **seen)
     of_rule = {row["rule"]: row | {"across_nodes": 0} for row in running}
@@ -150,11 +152,11 @@ def overview(dest: str, *, cluster: str = "", since: datetime | None = None, day
     every = [
         row
         | of_rule[row["rule"]]
-        | {"suspicious_versions": versions.get(row["rule"], []), "days": _by_day(hit[row["rule"]], days)}
-        | {"newer_kvdiag": newer_kvdiag(row["first_day"], days)}
+        | {"suspicious_versions": versions.get(row["rule"], []), "days": _by_day(hit[row["rule"]], judged)}
+        | {"newer_kvdiag": newer_kvdiag(row["first_day"], judged)}
         for row in causes
     ]
-    return Overview(counts[0], every, errors, failed, unexplained, days)
+    return Overview(counts[0], every, errors, failed, unexplained, judged)
 
 
 def _first(questions: Questions, causes: Sequence[Row]) -> Sequence[Row]:

@@ -18,6 +18,8 @@ from kvdiag.fleet.schema import COLUMNS, TABLES
 MEMORY = "1GB"
 _TRIES = 3  # a run that merges meanwhile deletes files that were listed
 _READ = "filename = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
+EVER = ("", "9999-99-99")
+"""All days."""
 _OF_CLUSTER = ("joined", "judged")  # of all days of a cluster
 _PARTITION = [("cluster", pa.string()), ("day", pa.string())]
 # What a lead asks about: each root cause with the node that it hits, and each version with its node. A finding of a
@@ -56,8 +58,10 @@ class Answer(NamedTuple):
 class Questions:
     """A DuckDB connection with a view for each table; all times are UTC."""
 
-    def __init__(self, dest: Place, cluster: str = "", tables: Collection[str] = ALL, day: str = "") -> None:
-        """Open the results of all clusters or of one, of all days or of one, as these tables and views.
+    def __init__(
+        self, dest: Place, cluster: str = "", tables: Collection[str] = ALL, days: tuple[str, str] = EVER
+    ) -> None:
+        """Open the results of all clusters or of one, from a day to another, as these tables and views.
 
         Objects of a store are copied to a temporary folder.
         """
@@ -71,7 +75,7 @@ class Questions:
                 if not (found := stored(dest, cluster)).results:
                     of_cluster = f" of the cluster {cluster}" * bool(cluster)
                     raise UsageError(f"{dest.address}: no results{of_cluster}; kvdiag fleet run … --out writes them")
-                self._open(dest, found, _needed(tables), day)
+                self._open(dest, found, _needed(tables), days)
                 break
             except FileNotFoundError:
                 if not left:
@@ -83,7 +87,7 @@ class Questions:
                 self._db.execute(f"CREATE VIEW {view} AS {select}")
         self._db.execute("SET enable_external_access = false; SET lock_configuration = true")  # no question undoes it
 
-    def _open(self, dest: Place, found: Stored, tables: Collection[str], day: str) -> None:
+    def _open(self, dest: Place, found: Stored, tables: Collection[str], days: tuple[str, str]) -> None:
         rows = read_rows(dest, found.results)
         is_older = any(part.columns != COLUMNS for part in found.parts.values())
         listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if is_older}
@@ -92,15 +96,15 @@ class Questions:
         if dead:
             self._db.executemany("INSERT INTO dead VALUES (?, ?)", dead)
         for table in tables:
-            is_any_day = not day or table in _OF_CLUSTER
+            first, last = EVER if table in _OF_CLUSTER else days
             same, older = [], []
             for place_of, part in found.parts.items():
                 path = table_path(table, *place_of)
-                if is_any_day or place_of[1] == day:
+                if first <= place_of[1] <= last:
                     same += [path] * (part.columns == COLUMNS and table in part.tables)
                     older += [path] * (part.columns != COLUMNS and path in listed[table])
             files = [dest.copy_all(paths, self._copies) for paths in (same, older)]
-            new = [row for row in rows.get(table, []) if is_any_day or row["day"] == day]
+            new = [row for row in rows.get(table, []) if first <= row["day"] <= last]
             self._view(table, files, new, some_dead=bool(dead))
 
     def _view(

@@ -127,6 +127,9 @@ def test_a_report_of_one_day_and_cluster(month):
     assert [(cause["rule"], cause["nodes"]) for cause in one["causes"]] == [("disk-full", 100)]
     assert [day["day"] for day in one["days"]] == ["2026-03-07"]
     assert one["unexplained"][0]["lines"] == 1
+    last = reported("--since", "2026-03-29T00:00:00Z")
+    assert [day["day"] for day in last["days"]] == ["2026-03-29", "2026-03-30"]
+    assert {cause["rule"]: cause["first_day"] for cause in last["causes"]}["cni-missing"] == "2026-03-29"
     assert reported("--cluster", "c00")["counts"]["nodes"] == NODES // CLUSTERS
     wrong = run_kvdiag("fleet", "report", month, "--day", "yesterday")
     assert wrong.returncode == 2
