@@ -100,7 +100,10 @@ def _markdown(overview: Overview) -> Iterator[str]:
 
 def _values(overview: Overview) -> dict[str, object]:
     """Return the values that the template shows."""
-    causes = [{"row": row, "facts": list(_facts(row)), "since": _minute(row["begins"])} for row in overview.causes]
+    causes = [
+        {"row": row, "facts": list(_facts(row)), "since": _minute(row["begins"]), "nodes": _nodes(row["nodes"])}
+        for row in overview.causes
+    ]
     worst = next(iter(overview.causes), None)
     verdict = f"{_nodes(worst['nodes'])}: {worst['title']}" if worst else "No known failure found."
     errors = [{"nodes": row["nodes"], "lines": row["lines"], "says": _error_text(row)} for row in overview.errors]

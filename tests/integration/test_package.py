@@ -246,6 +246,9 @@ def test_the_steps_of_the_image_install_kvdiag(tmp_path, extras):
         assert done.returncode == 0, done.stderr.decode()
     assert run([target / "bin/kvdiag"], tmp_path) == run([sys.executable, "-m", "kvdiag"], ROOT)
     if extras:
-        for command in (["kvdiag", "fleet", "status", str(tmp_path)], ["dask", "worker", "--version"]):
+        (tmp_path / "bundles/node-1").mkdir(parents=True)
+        shutil.copy(ROOT / "sample-logs/healthy-csi-volume/kubelet.log.gz", tmp_path / "bundles/node-1")
+        analyze = ["kvdiag", "fleet", "run", str(tmp_path / "bundles"), "--out", str(tmp_path / "results")]
+        for command in (analyze, ["dask", "worker", "--version"]):
             done = subprocess.run([target / "bin" / command[0], *command[1:]], capture_output=True, check=False)
             assert done.returncode == 0, done.stderr.decode()
