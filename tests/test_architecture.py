@@ -126,7 +126,7 @@ WIDE = {
     "rules": 20,
     "report": 16,
     "analysis": 16,
-    "fleet": 11,
+    "fleet": 12,
 }
 MOST_PUBLIC = 10
 
@@ -169,6 +169,7 @@ LAZY = {
         "agents.server",
         "fleet.bundles",
         "fleet.compact",
+        "fleet.compare",
         "fleet.cross_node",
         "fleet.dask_engine",
         "fleet.fleetrun",

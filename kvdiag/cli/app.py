@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "errors": "Group warnings and errors; show which are unexplained.",
     "parse": "Print every log record as JSON lines.",
     "events": "Print recognized events as JSON lines.",
+    "collect": "Collect the logs of this node as one archive.",
     "redact": "Remove secrets from logs so that they can be shared.",
     "explain": "Explain a topic, rule, capability, event, RPC, reason or line.",
     "mcp": "Serve agents over the Model Context Protocol.",

@@ -57,6 +57,13 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
         ),
     ),
     "events": (("The kinds of events in a log", "kvdiag events kubelet.log | jq -r .kind | sort | uniq -c"),),
+    "collect": (
+        ("The last day of this node, to pass on", "kvdiag collect --redact node.tar.gz"),
+        (
+            "Into a bucket, in a pod where the node is mounted",
+            "kvdiag collect --root /host --day 2026-11-20 s3://support/bundles/cluster=eu-1/node=worker-3.tar.gz",
+        ),
+    ),
     "redact": (
         ("A log without passwords, tokens and keys", "kvdiag redact --output-file clean.log kubelet.log"),
         ("Logs without names too, alike in all of them", "kvdiag redact --anonymize --output-folder clean logs/"),
@@ -79,7 +86,14 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
             "kvdiag fleet run s3://support/case-4711 --out s3://support/case-4711-results",
         ),
     ),
-    "fleet report": (("What most nodes have in common", "kvdiag fleet report results/"),),
+    "fleet report": (
+        ("What most nodes have in common", "kvdiag fleet report results/"),
+        ("One day as a page to pass on", "kvdiag fleet report results/ --day 2026-11-20 -o html > fleet.html"),
+    ),
+    "fleet compare": (
+        ("What is new since the day before", "kvdiag fleet compare results/"),
+        ("What is new since another run", "kvdiag fleet compare results-1.29/ results-1.30/"),
+    ),
     "fleet status": (("Which nodes are done", "kvdiag fleet status results/"),),
     "fleet compact": (("Few large files in place of many small ones", "kvdiag fleet compact results/"),),
     "fleet sql": (("Nodes by rule", "kvdiag fleet sql results/ 'SELECT rule, count(*) FROM findings GROUP BY ALL'"),),

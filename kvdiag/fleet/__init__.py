@@ -3,6 +3,7 @@
 PUBLIC = (
     "bundles",
     "compact",
+    "compare",
     "dask_engine",
     "fleetrun",
     "local_engine",

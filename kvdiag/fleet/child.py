@@ -11,12 +11,16 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kvdiag.fleet.guard import NOT_STORED, NOTHING_READ, OUT_OF_MEMORY, limit_me
 from kvdiag.fleet.places import place
 from kvdiag.fleet.results import put_results
 from kvdiag.fleet.values import Job, Outcome, outcome_of, read_job
+
+if TYPE_CHECKING:
+    from kvdiag.model.report import Report
+    from kvdiag.model.timeline import History
 
 
 def main() -> int:
@@ -50,7 +54,9 @@ def _analyze(job: Job, folder: Path) -> Outcome:
     report, history = analyze_case(case)
     skipped = tuple(note.replace(root, job.bundle.place) for note in report.notes)
     worst = max(report.findings, key=lambda one: one.severity, default=None)
+    bundle = job.bundle._replace(node=_node(job.bundle.node, report, history))
     outcome = outcome_of(job)._replace(
+        node=bundle.node,
         findings=len(report.findings),
         worst=worst.severity if worst else -1,
         worst_rule=worst.rule.name if worst else "",
@@ -61,7 +67,7 @@ def _analyze(job: Job, folder: Path) -> Outcome:
         outcome = outcome._replace(day=_day(history.ends))
     if not any(reading.records for reading in report.inputs):
         _nothing_read(next(iter(outcome.problems), "no line was recognized as one of a log"))
-    tables = dict(rows(report, history, job.bundle, relative, case.patterns.vocabulary.wide))
+    tables = dict(rows(report, history, bundle, relative, case.patterns.vocabulary.wide))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in (*outcome.problems, *skipped)]
     _store(job, outcome, tables, folder)
     return outcome
@@ -107,6 +113,21 @@ def _day(stamp: int) -> str:
     from kvdiag.base.clock import to_datetime
 
     return to_datetime(stamp).date().isoformat()
+
+
+def _node(named: str, report: Report, history: History) -> str:
+    """Return the node's name in the logs of its kubelet and runtime, if they have one; else that of the path.
+
+    Otherwise a finding that names its node would be of another node than one that does not.
+    """
+    from kvdiag.model.event import NAMELESS
+
+    logs = {one.source for one in report.inputs if one.component in _OF_NODE}
+    names = {event.node for event in history.events if event.origin.source in logs and event.node}
+    return names.pop() if len(names) == 1 and not min(names).startswith(NAMELESS) else named
+
+
+_OF_NODE = frozenset({"kubelet", "containerd", "crio", "dockerd", "cri-dockerd"})
 
 
 def _notes(job: Job, nodes: set[str]) -> list[str]:

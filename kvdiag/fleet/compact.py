@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.results import ROOT, Result, part_path, read_rows, stored, table_path
-from kvdiag.fleet.schema import TABLES
+from kvdiag.fleet.results import ROOT, Result, Stored, part_path, read_rows, stored, table_path
+from kvdiag.fleet.schema import COLUMNS, TABLES
 from kvdiag.fleet.values import short_digest
 
 pa.set_cpu_count(1)  # one core for each process: others run in parallel
@@ -48,7 +48,7 @@ def merge(dest: Place, cluster: str, day: str, only: Collection[str] = ()) -> in
     new = [one for one in found.results if one.path and one.day == day and (not only or one.path in only)]
     sources = [_Source([one], one.size) for one in new]
     if not only:
-        sources += _parts(dest, cluster, day)
+        sources += _parts(dest, found, cluster, day)
     replaced = 0
     for group in _groups(sources):
         if len(group) > 1 or group[0].outdated or not group[0].digest:
@@ -56,13 +56,13 @@ def merge(dest: Place, cluster: str, day: str, only: Collection[str] = ()) -> in
     return replaced
 
 
-def _parts(dest: Place, cluster: str, day: str) -> Iterator[_Source]:
+def _parts(dest: Place, found: Stored, cluster: str, day: str) -> Iterator[_Source]:
     """Yield the parts of a day that are small, or hold outdated results."""
-    found = stored(dest, cluster)
     sizes = _sizes(dest, cluster, day)
-    for (_, of_day, digest), outdated in found.parts.items():
-        if of_day == day and (sizes[digest] < PART or outdated):
-            yield _Source([one for one in found.results if one.part == digest], sizes[digest], digest, outdated)
+    for (_, of_day, digest), part in found.parts.items():
+        if of_day == day and (sizes[digest] < PART or part.outdated):
+            results = [one for one in found.results if one.part == digest]
+            yield _Source(results, sizes[digest], digest, part.outdated)
 
 
 def _sizes(dest: Place, cluster: str, day: str) -> dict[str, int]:
@@ -76,11 +76,13 @@ def _sizes(dest: Place, cluster: str, day: str) -> dict[str, int]:
 def _groups(sources: Sequence[_Source]) -> Iterator[list[_Source]]:
     """Yield the sources in groups that fit into memory."""
     group: list[_Source] = []
+    size = 0
     for one in sources:
-        if group and sum(each.size for each in group) + one.size > PART:
+        if group and size + one.size > PART:
             yield group
-            group = []
+            group, size = [], 0
         group.append(one)
+        size += one.size
     if group:
         yield group
 
@@ -95,6 +97,7 @@ def _merge(dest: Place, cluster: str, day: str, group: Sequence[_Source]) -> int
     stale = [
         file.path for name in TABLES for file in dest.files(_folder(name, cluster, day)) if file.path in paths[name]
     ]
+    written = []
     for name, schema in TABLES.items():
         tables = [pa.Table.from_pylist(rows.get(name, []), schema=schema)]
         for path in paths[name]:
@@ -108,8 +111,10 @@ def _merge(dest: Place, cluster: str, day: str, group: Sequence[_Source]) -> int
             stream = io.BytesIO()
             pq.write_table(table.sort_by(order), stream, compression="zstd")
             dest.put(table_path(name, cluster, day, digest), stream.getvalue())
+            written.append(name)
     listed = [[one.bundle, one.key, one.state] for one in results]
-    dest.put(part_path(cluster, day, digest), json.dumps({"results": listed, "replaces": sorted(old)}).encode())
+    manifest = {"results": listed, "replaces": sorted(old), "tables": written, "columns": COLUMNS}
+    dest.put(part_path(cluster, day, digest), json.dumps(manifest).encode())
     new = [one.path for one in results if one.path]
     dest.remove_all([*new, *stale])
     dest.remove_all([part_path(cluster, day, one) for one in old])

@@ -33,17 +33,17 @@ MOST_EVENTS = 50_000  # events evaluated together: about 250 MB
 _SHARED = "SELECT bundle, node, volume, names, pods, result_key FROM volumes WHERE volume <> '' ORDER BY ALL"
 _EVENTS = """
   SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
-  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) AND (
-    {{'bundle': bundle, 'volume': volume}} IN (SELECT unnest($2::STRUCT(bundle VARCHAR, volume VARCHAR)[]))
-    OR list_has_any(list_transform(refs, lambda one: one.value), $3::VARCHAR[])
-    OR kind IN (SELECT unnest($4::VARCHAR[])))
+  WHERE bundle IN (SELECT unnest($bundles::VARCHAR[])) AND (
+    {{'bundle': bundle, 'volume': volume}} IN (SELECT unnest($places::STRUCT(bundle VARCHAR, volume VARCHAR)[]))
+    OR list_has_any(list_transform(refs, lambda one: one.value), $pods::VARCHAR[])
+    OR kind IN (SELECT unnest($kinds::VARCHAR[])))
   ORDER BY time, bundle, source, line, kind LIMIT {most}"""
 _COVERAGE = """
   SELECT node, component, log_node, begins, ends, verbosity, gaps FROM coverage
-  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
+  WHERE bundle IN (SELECT unnest($bundles::VARCHAR[])) ORDER BY ALL"""
 _VERSIONS = """
   SELECT node, component, version, how, span, log_node, source, line, time FROM versions
-  WHERE bundle IN (SELECT unnest($1::VARCHAR[])) ORDER BY ALL"""
+  WHERE bundle IN (SELECT unnest($bundles::VARCHAR[])) ORDER BY ALL"""
 _ALONE = "SELECT rule, subject_kind, subject_key, volume_handle, subject, subject_node, verdict, finding FROM findings"
 
 
@@ -120,7 +120,9 @@ def _still_valid(questions: Questions, current: AbstractSet[str]) -> Mapping[str
 
 def _kept_rows(questions: Questions, batches: Iterable[str]) -> list[dict[str, Any]]:
     """Return the rows of earlier batches, as `finding_row` makes them."""
-    answer = questions.ask("SELECT * FROM joined WHERE judged IN (SELECT unnest($1::VARCHAR[]))", [sorted(batches)])
+    answer = questions.ask(
+        "SELECT * FROM joined WHERE judged IN (SELECT unnest($batches::VARCHAR[]))", batches=sorted(batches)
+    )
     rows = (dict(zip(answer.columns, row, strict=True)) for row in answer.rows)
     return [
         {
@@ -175,12 +177,14 @@ def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) ->
     bundles = sorted({bundle for one in group for bundle in one.bundles})
     places = [{"bundle": bundle, "volume": volume} for one in group for bundle, volume in sorted(one.places)]
     pods = sorted({pod for one in group for pod in one.pods})
-    rows = questions.ask(_EVENTS.format(most=MOST_EVENTS), [bundles, places, pods, sorted(wide)]).rows
+    rows = questions.ask(
+        _EVENTS.format(most=MOST_EVENTS), bundles=bundles, places=places, pods=pods, kinds=sorted(wide)
+    ).rows
     read = sorted((_event(row) for row in rows), key=event_order)
     events = with_nodes(read, dict.fromkeys((event.origin.source for event in read), NO_PROVENANCE))
     nodes = _nodes_of_logs(events)
-    coverage = [_coverage(row, nodes) for row in questions.ask(_COVERAGE, [bundles]).rows]
-    versions = [_version(row, nodes) for row in questions.ask(_VERSIONS, [bundles]).rows]
+    coverage = [_coverage(row, nodes) for row in questions.ask(_COVERAGE, bundles=bundles).rows]
+    versions = [_version(row, nodes) for row in questions.ask(_VERSIONS, bundles=bundles).rows]
     return joined_history(events, wide, coverage, versions)
 
 

@@ -16,6 +16,7 @@ from kvdiag.fleet.values import Job, Outcome, outcome_of
 AHEAD = 1_000  # tasks submitted to the scheduler at a time
 RETRIES = 2  # retries of a task whose worker died
 PATIENCE = 60  # seconds to wait for an answer of the scheduler
+WORKERS_PATIENCE = 600  # seconds to wait for the first worker, which may have to pull an image
 
 
 def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
@@ -28,6 +29,11 @@ def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
         client = Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"--scheduler {scheduler}: {error}; start one with: dask scheduler") from None
+    except TypeError:  # what distributed raises without a key
+        raise UsageError(
+            f"--scheduler {scheduler}: no key is configured; set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, …__CLIENT__CERT"
+            " and …__CLIENT__KEY"
+        ) from None
     with client:
         _check_workers(client)
         rest = iter(jobs)
@@ -48,7 +54,12 @@ def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
 
 def _check_workers(client: Client) -> None:
     """Raise UsageError if a worker has another kvdiag or other rules than this process."""
-    client.wait_for_workers(1, timeout=PATIENCE)
+    try:
+        client.wait_for_workers(1, timeout=WORKERS_PATIENCE)
+    except TimeoutError:
+        raise UsageError(
+            f"--engine dask: no worker came in {WORKERS_PATIENCE} s; start some with: dask worker"
+        ) from None
     try:
         versions = client.run(judge_version)
     except Exception as error:  # noqa: BLE001  # whatever a worker raises that has no kvdiag
@@ -67,7 +78,10 @@ def _submitted(client: Client, job: Job) -> object:
 def _lost(job: Job, error: BaseException | None) -> Outcome:
     """Return the outcome of a job that has none: its workers died, or one could not even start it."""
     if isinstance(error, KilledWorker):
-        reason, next_step = f"{RETRIES + 1} Dask workers died with it", "look at the workers' logs; run again"
+        reason, next_step = (
+            f"{error.allowed_failures + 1} Dask workers died with it",
+            "look at the workers' logs; run again",
+        )
     else:
         reason = f"failed on a Dask worker: {type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
         next_step = "check the disk and memory of that worker; run again"

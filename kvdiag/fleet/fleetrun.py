@@ -90,7 +90,7 @@ def merge_days(dest: str, limits: Limits, engine: Engine, *, fewest: int = FEW) 
     if sum(1 for one in found.results if one.path) <= fewest:
         return
     parts = Counter((cluster, day) for cluster, day, _ in found.parts)
-    outdated = {(cluster, day) for (cluster, day, _), keys in found.parts.items() if keys}
+    outdated = {(cluster, day) for (cluster, day, _), part in found.parts.items() if part.outdated}
     days |= outdated | {day for day, count in parts.items() if count > 1}
     judge = judge_version()
     yield from engine(Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge") for day in sorted(days))

@@ -8,7 +8,7 @@ from functools import cache
 from kvdiag import __version__
 from kvdiag.base.pattern_folder import builtin_patterns
 
-STORED = 2  # a new number, and all bundles are analyzed again: their rows hold something else
+STORED = 3  # a new number, and all bundles are analyzed again: their rows hold something else
 _SHORT = 12  # digits: two sets of rules differ by chance once in 10^14
 
 

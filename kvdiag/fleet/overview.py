@@ -1,133 +1,105 @@
-"""The overview of a fleet as text: root causes by number of nodes."""
+"""The overview of a fleet: root causes with their nodes, days and versions, and sick nodes without one."""
 
 from __future__ import annotations
 
-import csv
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from math import exp, lgamma
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from kvdiag.fleet.places import place
-from kvdiag.fleet.questions import Answer, Questions
-from kvdiag.report.jsontext import write_json
-from kvdiag.safe.clean import clean, shortened
+from kvdiag.fleet.questions import EVER, Answer, Questions
 
-OUTPUTS = ("table", "csv", "json")
-WIDEST = 60  # columns of one cell of a table
 LARGEST_P = 0.01  # of a version that is named: one of a hundred is named by chance
 MOST_VERSIONS = 3  # of one cause
-_FORMULAS = frozenset("=+-@＝＋－＠")
-
-
-def write_answer(answer: Answer, stream: TextIO, output: str, *, redact: bool = True) -> None:
-    """Print the result; `output` is one of OUTPUTS."""
-    if output == "json":
-        rows = ({name: plain(value) for name, value in zip(answer.columns, row, strict=True)} for row in answer.rows)
-        write_json(rows, stream, redact=redact)
-    elif output == "csv":
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow([clean(name) for name in answer.columns])
-        writer.writerows([_cell(value, redact=redact) for value in row] for row in answer.rows)
-    else:
-        _write_table(answer, stream, redact=redact)
-
-
-def _write_table(answer: Answer, stream: TextIO, *, redact: bool) -> None:
-    heads = [clean(name) for name in answer.columns]
-    rows = [[shortened(clean(_text(value), redact=redact), WIDEST) for value in row] for row in answer.rows]
-    widths = [max([len(head), *(len(row[at]) for row in rows)]) for at, head in enumerate(heads)]
-    stream.writelines(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
-        for row in (heads, *rows)
-    )
-
-
-def _cell(value: object, *, redact: bool) -> str:
-    """Return a CSV cell that a spreadsheet does not run as a formula."""
-    text = clean(_text(value), redact=redact)
-    return f"'{text}" if text[:1] in _FORMULAS and not isinstance(value, int | float) else text
-
-
-def _text(value: object) -> str:
-    plain_value = plain(value)
-    if isinstance(plain_value, list):
-        return ", ".join(map(str, plain_value))
-    return "" if plain_value is None else str(plain_value)
-
-
-def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives
-    """Return a value as plain JSON values."""
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, list):
-        return [plain(one) for one in value]
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
+_SMALLEST = 1e-9  # part of a sum: what is less does not change what is printed
 MOST_CAUSES, MOST_ERRORS, MOST_FAILED, MOST_UNEXPLAINED = (
     50,
     10,
     50,
     50,
 )  # rows; the report says how many more there are
-# Findings from both tables with the nodes that they hit: a controller's finding hits the node that it is about.
-_PLACED = """
-  WITH every AS (SELECT *, false AS across FROM findings UNION ALL BY NAME SELECT *, true AS across FROM joined),
-  placed AS (
-    SELECT *, unnest(CASE WHEN across AND len(list_filter(nodes, lambda one: one <> '')) > 0
-      THEN list_filter(nodes, lambda one: one <> '') ELSE [coalesce(nullif(subject_node, ''), node)] END) AS of_node
-    FROM every WHERE role = 'cause' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ))"""
-_CAUSES = f"""{_PLACED}
-  SELECT rule, any_value(title) AS title, arg_max(severity, severity_rank) AS severity,
-    count(DISTINCT (cluster, of_node)) AS nodes,
-    count(DISTINCT (cluster, of_node)) FILTER (healed IS NULL) AS open_nodes,
-    list_sort(list(DISTINCT cluster || '/' || of_node)) AS all_nodes,
-    count(DISTINCT (cluster, node, bundle, finding)) AS findings,
-    arg_min(cluster, begins) AS first_cluster, arg_min(of_node, begins) AS first_node, min(begins) AS begins,
-    max(ends) AS ends, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
-    list_sort(list(DISTINCT driver || ' ' || driver_version) FILTER (driver_version <> '')) AS driver_versions,
-    count(DISTINCT finding) FILTER (across) AS across_nodes, bool_or(verdict = 'confirmed') AS is_confirmed,
-    arg_min(says, begins) AS says, arg_min(json, begins) AS json, count(*) OVER ()::BIGINT AS all_rows
-  FROM placed GROUP BY rule
-  ORDER BY coalesce(max(severity_rank) FILTER (healed IS NULL), -1) DESC, max(severity_rank) DESC, nodes DESC, rule
+# Each stored table is read once, into few columns: a month of 50 clusters is 1,500 files of each, with 2,000,000 rows.
+_TABLES = {
+    "hit": """
+  SELECT rule, cluster, node, day, if(driver_version <> '', driver || ' ' || driver_version, '') AS with_driver,
+    max(kubelet_version) AS kubelet_version, min(begins) AS begins, max(ends) AS ends,
+    max(severity_rank) AS severity_rank, bool_or(healed IS NULL) AS is_open,
+    bool_or(verdict = 'confirmed') AS is_confirmed
+  FROM hits WHERE ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)
+  GROUP BY rule, cluster, node, day, 5""",
+    "hit_node": """
+  SELECT rule, cluster, node, cluster || '/' || node AS name, min(begins) AS begins, max(ends) AS ends,
+    max(severity_rank) AS severity_rank, bool_or(is_open) AS is_open, bool_or(is_confirmed) AS is_confirmed,
+    min(day) AS first_day
+  FROM hit GROUP BY rule, cluster, node""",
+    "judged": """
+  SELECT cluster, node, day, kvdiag, min(begins) AS begins, max(ends) AS ends FROM inputs
+  GROUP BY cluster, node, day, kvdiag""",
+    "error": """
+  SELECT cluster, node, component, says, sum(count) AS count FROM errors
+  WHERE explained_by = '' AND benign = '' AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ)
+  GROUP BY cluster, node, component, says""",
+}
+_CAUSES = f"""
+  SELECT rule, max(severity_rank) AS severity_rank, count(*) AS nodes, count(*) FILTER (is_open) AS open_nodes,
+    {{names}} AS all_nodes, arg_min(cluster, (begins, name)) AS first_cluster,
+    arg_min(node, (begins, name)) AS first_node, min(begins) AS begins, max(ends) AS ends, min(first_day) AS first_day,
+    bool_or(is_confirmed) AS is_confirmed, count(*) OVER ()::BIGINT AS all_rows
+  FROM hit_node GROUP BY rule
+  ORDER BY coalesce(max(severity_rank) FILTER (is_open), -1) DESC, max(severity_rank) DESC, nodes DESC, rule
   LIMIT {MOST_CAUSES}"""  # noqa: S608 (constants of our own)
+_WITH = """
+  SELECT rule, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
+    list_sort(list(DISTINCT with_driver) FILTER (with_driver <> '')) AS driver_versions
+  FROM hit GROUP BY rule"""
+_ACROSS = """
+  SELECT rule, count(DISTINCT finding) AS across_nodes FROM hits
+  WHERE across AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)
+  GROUP BY rule"""
+# Of the first hit of each cause; few files have the clusters, which are written into the text, so that the others are
+# not opened.
+_FIRST = """
+  SELECT rule, min(title) AS title, min(severity) AS severity, min(says) AS says, min(first_step) AS first_step,
+    min(first_command) AS first_command
+  FROM hits SEMI JOIN (
+    SELECT unnest($first::STRUCT(rule VARCHAR, cluster VARCHAR, node VARCHAR, begins TIMESTAMPTZ)[], recursive := true))
+    USING (rule, cluster, node, begins)
+  WHERE across OR day IN ({days}) GROUP BY rule"""
+_DAYS = """
+  SELECT day, count(DISTINCT (cluster, node)) AS nodes, list_sort(list(DISTINCT kvdiag)) AS kvdiag
+  FROM judged GROUP BY day ORDER BY day"""
+_TREND = "SELECT rule, day, count(DISTINCT hash(cluster, node)) AS nodes FROM hit GROUP BY rule, day"
 # By rule and version of a component: hit nodes with it, nodes with it, hit nodes and nodes with another version.
-_VERSIONS = f"""{_PLACED},
-  hit AS (SELECT DISTINCT rule, cluster, of_node AS node FROM placed),
-  has AS (SELECT DISTINCT cluster, coalesce(nullif(log_node, ''), node) AS node, component, version
-    FROM versions WHERE version <> ''),
-  pairs AS (SELECT rule, component, version, count(*) AS hit_with FROM hit JOIN has USING (cluster, node) GROUP BY ALL),
-  sizes AS (SELECT component, version, count(*) AS nodes_with FROM has GROUP BY ALL)
+_VERSIONS = """
+  WITH has AS MATERIALIZED (FROM node_versions),
+  pairs AS (
+    SELECT rule, component, version, count(*) AS hit_with FROM hit_node JOIN has USING (cluster, node) GROUP BY ALL),
+  sizes AS (
+    SELECT component, version, count(*) AS nodes_with, sum(count(*)) OVER (PARTITION BY component) AS all_nodes
+    FROM has GROUP BY component, version)
   SELECT rule, component, version, hit_with, nodes_with,
     (sum(hit_with) OVER (PARTITION BY rule, component) - hit_with)::BIGINT AS hit_without,
-    ((SELECT count(*) FROM has WHERE has.component = pairs.component) - nodes_with)::BIGINT AS nodes_without
-  FROM pairs JOIN sizes USING (component, version) ORDER BY rule, component, version"""  # noqa: S608 (constants of our own)
+    (all_nodes - nodes_with)::BIGINT AS nodes_without
+  FROM pairs JOIN sizes USING (component, version) ORDER BY rule, component, version"""
 _ERRORS = f"""
   SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines,
     count(*) OVER ()::BIGINT AS all_rows
-  FROM errors WHERE explained_by = '' AND benign = '' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ)
-  GROUP BY component, says ORDER BY nodes DESC, lines DESC, says LIMIT {MOST_ERRORS}"""  # noqa: S608 (constants of our own)
-_UNEXPLAINED = f"""{_PLACED}
+  FROM error GROUP BY component, says ORDER BY nodes DESC, lines DESC, says LIMIT {MOST_ERRORS}"""  # noqa: S608
+_UNEXPLAINED = f"""
   SELECT cluster, node, sum(count)::BIGINT AS lines, arg_max(says, count) AS says, count(*) OVER ()::BIGINT AS all_rows
-  FROM errors WHERE explained_by = '' AND benign = '' AND ($1::TIMESTAMPTZ IS NULL OR ends >= $1::TIMESTAMPTZ)
-    AND (cluster, node) NOT IN (SELECT (cluster, of_node) FROM placed)
+  FROM error WHERE (cluster, node) NOT IN (SELECT (cluster, node) FROM hit_node)
   GROUP BY cluster, node ORDER BY lines DESC, cluster, node LIMIT {MOST_UNEXPLAINED}"""  # noqa: S608 (constants of our own)
 _FAILED = f"""
   SELECT cluster, node, reason, next_step, is_partial, count(*) OVER ()::BIGINT AS all_rows FROM failed
   ORDER BY is_partial, cluster, node, reason LIMIT {MOST_FAILED}"""  # noqa: S608 (constants of our own)
 _COUNTS = """
-  SELECT (SELECT count(DISTINCT (cluster, node)) FROM inputs) AS nodes,
-    (SELECT count(DISTINCT cluster) FROM inputs) AS clusters,
+  SELECT count(DISTINCT (cluster, node)) AS nodes, count(DISTINCT cluster) AS clusters,
     (SELECT count(DISTINCT (cluster, node)) FROM failed WHERE NOT is_partial) AS failed,
     (SELECT count(DISTINCT (cluster, node)) FROM failed WHERE is_partial) AS partial,
-    (SELECT min(begins) FROM inputs) AS begins, (SELECT max(ends) FROM inputs) AS ends"""
+    min(begins) AS begins, max(ends) AS ends
+  FROM judged"""
 _STATE = """
   WITH one AS (
     SELECT cluster, node, 'done' AS is_a, '' AS worst, 0 AS rank FROM inputs
@@ -146,7 +118,8 @@ Row = dict[str, Any]
 class Overview(NamedTuple):
     """The content of the fleet report; rows are in printed order, and `all_rows` counts those that there are.
 
-    `unexplained` are nodes with errors that nothing explains and without a root cause.
+    `unexplained` are nodes with errors that nothing explains and without a root cause; `days` are those with results,
+    the nodes that were judged on each, and by which kvdiag.
     """
 
     counts: Row
@@ -154,23 +127,61 @@ class Overview(NamedTuple):
     errors: Sequence[Row]
     failed: Sequence[Row]
     unexplained: Sequence[Row] = ()
+    days: Sequence[Row] = ()
 
 
-def overview(dest: str, *, cluster: str = "", since: datetime | None = None) -> Overview:
-    """Query the stored results, of one cluster or from a time on if these are given."""
-    tables = ("findings", "joined", "inputs", "errors", "failed", "versions")
-    questions = Questions(place(dest), cluster, tables=tables)
-    counts, failed = (_rows(questions, sql) for sql in (_COUNTS, _FAILED))
-    causes, errors, unexplained = (_rows(questions, sql, since) for sql in (_CAUSES, _ERRORS, _UNEXPLAINED))
-    versions = suspicious_versions(_rows(questions, _VERSIONS, since))
-    causes = [_with_step(row) | {"suspicious_versions": versions.get(row["rule"], [])} for row in causes]
-    return Overview(counts[0], causes, errors, failed, unexplained)
+def overview(dest: str, *, cluster: str = "", since: datetime | None = None, day: str = "", named: int = 0) -> Overview:
+    """Query the stored results: of one cluster, from a time on, or of one day; `named` nodes of each cause, or all."""
+    # What was seen after a time is in the results of its day or later ones: the day of a bundle is that of its end.
+    days = (day, day) if day else (f"{since:%Y-%m-%d}" if since else EVER[0], EVER[1])
+    questions = Questions(place(dest), cluster, ("hits", "node_versions", "inputs", "errors", "failed"), days)
+    seen = {"since": since, "day": day}
+    for name, sql in _TABLES.items():
+        questions.keep(name, sql, **seen)
+    names = f"min(name, {named})" if named else "list_sort(list(name))"  # a tenth of the time of the whole list
+    counts, failed, judged, trend = (_rows(questions, sql) for sql in (_COUNTS, _FAILED, _DAYS, _TREND))
+    errors, unexplained, running = (_rows(questions, sql) for sql in (_ERRORS, _UNEXPLAINED, _WITH))
+    causes, across = _rows(questions, _CAUSES.format(names=names)), _rows(questions, _ACROSS, **seen)
+    of_rule = {row["rule"]: row | {"across_nodes": 0} for row in running}
+    for row in (*across, *_first(questions, causes)):
+        of_rule[row["rule"]] |= row
+    versions = suspicious_versions(_rows(questions, _VERSIONS))
+    hit: dict[str, dict[date, int]] = defaultdict(dict)
+    for row in trend:
+        hit[row["rule"]][row["day"]] = row["nodes"]
+    every = [
+        row
+        | of_rule[row["rule"]]
+        | {"suspicious_versions": versions.get(row["rule"], []), "days": _by_day(hit[row["rule"]], judged)}
+        | {"newer_kvdiag": newer_kvdiag(row["first_day"], judged)}
+        for row in causes
+    ]
+    return Overview(counts[0], every, errors, failed, unexplained, judged)
 
 
-def _with_step(row: Row) -> Row:
-    """Return a row with the first step of its first finding in place of the finding as JSON."""
-    steps = json.loads(row["json"] or "{}").get("fix") or [{}]
-    return {name: value for name, value in row.items() if name != "json"} | {"first_step": steps[0]}
+def _first(questions: Questions, causes: Sequence[Row]) -> Sequence[Row]:
+    """Return what the first finding of each cause says, and its first step."""
+    first = [
+        {"rule": row["rule"], "cluster": row["first_cluster"], "node": row["first_node"], "begins": row["begins"]}
+        for row in causes
+    ]
+    days = ", ".join(sorted({f"DATE '{row['first_day']}'" for row in causes})) or "NULL"
+    rows = _rows(questions, _FIRST.format(days=days), first=first)
+    return [row | {"first_step": {"text": row["first_step"] or "", "run": row["first_command"] or ""}} for row in rows]
+
+
+def _by_day(hit: Mapping[date, int], days: Sequence[Row]) -> Sequence[Row]:
+    """Return the number of nodes that are hit on each day with results, from the first on which one is."""
+    every = sorted({*hit, *(row["day"] for row in days)})
+    return [{"day": day, "nodes": hit.get(day, 0)} for day in every if day >= min(hit)]
+
+
+def newer_kvdiag(first_day: date, days: Sequence[Row]) -> Sequence[str]:
+    """Return the kvdiag of the first day of a cause if another one judged the day before: its rules may be new."""
+    judges = {row["day"]: row["kvdiag"] for row in days}
+    before = [judges[day] for day in sorted(judges) if day < first_day]
+    here = judges.get(first_day, [])
+    return here if before and not {*here} & {*before[-1]} else []
 
 
 def suspicious_versions(rows: Sequence[Row]) -> Mapping[str, list[Row]]:
@@ -190,9 +201,13 @@ def fisher_p(hit: int, size: int, other_hit: int, other_size: int) -> float:
         return 1.0
     ways = _log_ways(size, hit) + _log_ways(other_size, other_hit) - _log_ways(size + other_size, hits)
     term = total = exp(ways)
+    if hit * other_size < other_hit * size:  # less often than others; the sum would be long
+        return 1.0
     for one in range(hit, min(size, hits)):  # each term from the one before it: a fleet has 100,000 nodes
         term *= (size - one) * (hits - one) / ((one + 1) * (other_size - hits + one + 1))
         total += term
+        if term < total * _SMALLEST:  # the terms fall ever faster from here on
+            break
     return min(total, 1.0)
 
 
@@ -206,6 +221,6 @@ def state(dest: str) -> Answer:
     return Questions(place(dest), tables=("findings", "joined", "inputs", "failed")).ask(_STATE)
 
 
-def _rows(questions: Questions, sql: str, *values: object) -> list[Row]:
-    answer = questions.ask(sql, values)
+def _rows(questions: Questions, sql: str, **values: object) -> list[Row]:
+    answer = questions.ask(sql, **values)
     return [dict(zip(answer.columns, row, strict=True)) for row in answer.rows]

@@ -1,23 +1,31 @@
-"""Print the report on a fleet as text, JSON, Markdown or HTML: root causes by number of nodes first."""
+"""Print the report on a fleet as text, JSON, Markdown or HTML, and the answer of a question as a table, CSV or JSON."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date, datetime
 from typing import Any, TextIO
 
-from kvdiag.fleet.overview import Overview, Row, plain
+from kvdiag.fleet.overview import Overview, Row
+from kvdiag.fleet.questions import Answer
 from kvdiag.report.jsontext import write_json
 from kvdiag.safe.clean import clean, shortened
 
-OUTPUTS = ("text", "json", "markdown", "html")
-MOST_NAMED = 10  # nodes of a cause; JSON has all
+MOST_NAMED = {"text": 10, "json": 0, "markdown": 10, "html": 500}
+"""The outputs, and how many nodes of a cause each names; 0: all."""
+ANSWERS = ("table", "csv", "json")
+"""The outputs of an answer."""
+WIDEST = 60  # columns of one cell of a table
+_FORMULAS = frozenset("=+-@＝＋－＠")
+LAST_DAYS = 7  # of the trend in words; JSON has all
 SCHEMA = "kvdiag.fleet/1"
 _MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&])")
 
 
 def write_overview(overview: Overview, stream: TextIO, output: str, *, redact: bool = True) -> None:
-    """Print the report; `output` is one of OUTPUTS."""
+    """Print the report; `output` is one of MOST_NAMED."""
     if output == "json":
         write_json(
             {"schema": SCHEMA, **{name: plain(part) for name, part in overview._asdict().items()}},
@@ -28,7 +36,7 @@ def write_overview(overview: Overview, stream: TextIO, output: str, *, redact: b
     if output == "html":
         from kvdiag.report.page.render import write_template  # imported here: only this output needs a template
 
-        write_template("fleet.html", _values(overview), stream, redact=redact)
+        write_template("fleet.html", _values(overview), stream, redact=redact, script_name="fleet.js")
         return
     lines = _markdown(overview) if output == "markdown" else _text(overview)
     stream.writelines(f"{clean(line, redact=redact)}\n" for line in lines)
@@ -92,13 +100,17 @@ def _markdown(overview: Overview) -> Iterator[str]:
 
 def _values(overview: Overview) -> dict[str, object]:
     """Return the values that the template shows."""
-    causes = [{"row": row, "facts": list(_facts(row))} for row in overview.causes]
+    causes = [
+        {"row": row, "facts": list(_facts(row)), "since": _minute(row["begins"]), "nodes": _nodes(row["nodes"])}
+        for row in overview.causes
+    ]
     worst = next(iter(overview.causes), None)
     verdict = f"{_nodes(worst['nodes'])}: {worst['title']}" if worst else "No known failure found."
     errors = [{"nodes": row["nodes"], "lines": row["lines"], "says": _error_text(row)} for row in overview.errors]
     level = worst["severity"] if worst else "none"
     summary = _summary(overview.counts)
-    values = {"verdict": verdict, "level": level, "summary": summary, "causes": causes}
+    severities = list(dict.fromkeys(row["severity"] for row in overview.causes))
+    values = {"severities": severities, "verdict": verdict, "level": level, "summary": summary, "causes": causes}
     unexplained = [row | {"says": shortened(row["says"], 160)} for row in overview.unexplained]
     more = [
         text for rows, what in ((overview.causes, "causes"), (overview.failed, "rows")) for text in _more(rows, what)
@@ -120,11 +132,19 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     yield "first node", f"{row['first_cluster']}/{row['first_node']}{certain}"
     names = row["all_nodes"]
     if len(names) > 1:
-        left = len(names) - MOST_NAMED
-        yield "nodes", ", ".join(names[:MOST_NAMED]) + (f" and {left:,} more" if left > 0 else "")
+        left = row["nodes"] - len(names)
+        yield "nodes", ", ".join(names) + (f" and {left:,} more" if left > 0 else "")
     if row["open_nodes"] < row["nodes"]:
         yield "over", f"on {_nodes(row['nodes'] - row['open_nodes'])}"
     yield "since", f"{_minute(row['begins'])}, until {_minute(row['ends'])}"
+    if len(row["days"]) > 1:
+        yield "by day", ", ".join(f"{one['day']:%m-%d}: {one['nodes']:,}" for one in row["days"][-LAST_DAYS:])
+    if row["newer_kvdiag"]:
+        judges = ", ".join(row["newer_kvdiag"])
+        yield (
+            "first found by",
+            f"kvdiag {judges}; another one judged the days before: the rule may be new, not the fault",
+        )
     versions = [f"kubelet {one}" for one in row["kubelet_versions"] or ()] + list(row["driver_versions"] or ())
     if versions:
         yield "versions", ", ".join(versions)
@@ -134,8 +154,8 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
     if row["across_nodes"]:
         yield "across nodes", f"{row['across_nodes']:,} found by joining the logs of several nodes"
     yield "first", shortened(row["says"], 300)
-    if row["first_step"].get("text"):
-        run = row["first_step"].get("run") or ""
+    if row["first_step"]["text"]:
+        run = row["first_step"]["run"]
         yield "first step", row["first_step"]["text"] + (f" $ {run}" if run else "")
 
 
@@ -164,3 +184,52 @@ def _minute(moment: Any) -> str:  # noqa: ANN401  # a datetime of DuckDB's
 
 def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", clean(text))
+
+
+def write_answer(answer: Answer, stream: TextIO, output: str, *, redact: bool = True) -> None:
+    """Print an answer; `output` is one of ANSWERS."""
+    if output == "json":
+        rows = ({name: plain(value) for name, value in zip(answer.columns, row, strict=True)} for row in answer.rows)
+        write_json(rows, stream, redact=redact)
+    elif output == "csv":
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow([clean(name) for name in answer.columns])
+        writer.writerows([_cell(value, redact=redact) for value in row] for row in answer.rows)
+    else:
+        _write_table(answer, stream, redact=redact)
+
+
+def _write_table(answer: Answer, stream: TextIO, *, redact: bool) -> None:
+    heads = [clean(name) for name in answer.columns]
+    rows = [[shortened(clean(_as_text(value), redact=redact), WIDEST) for value in row] for row in answer.rows]
+    widths = [max([len(head), *(len(row[at]) for row in rows)]) for at, head in enumerate(heads)]
+    stream.writelines(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in (heads, *rows)
+    )
+
+
+def _cell(value: object, *, redact: bool) -> str:
+    """Return a CSV cell that a spreadsheet does not run as a formula."""
+    text = clean(_as_text(value), redact=redact)
+    return f"'{text}" if text[:1] in _FORMULAS and not isinstance(value, int | float) else text
+
+
+def _as_text(value: object) -> str:
+    plain_value = plain(value)
+    if isinstance(plain_value, list):
+        return ", ".join(map(str, plain_value))
+    return "" if plain_value is None else str(plain_value)
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  # whatever DuckDB gives
+    """Return a value as plain JSON values."""
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: plain(one) for name, one in value.items()}
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

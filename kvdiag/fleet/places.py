@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,3 +144,34 @@ class Folder:
 def _file(path: Path, name: str) -> BundleFile:
     status = path.stat()
     return BundleFile(name, status.st_size, str(status.st_mtime_ns), status.st_mtime)
+
+
+_PREFIX, _LOCK = "kvdiag-fleet-", "lock"
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """Return a new temporary folder; delete those of processes that were killed.
+
+    A folder may hold a whole bundle, and the pods of a job that is killed share one volume. The owner holds a lock,
+    which ends with it; process ids would not do, as those of a container's restarts are the same.
+    """
+    sweep()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        folder = Path(name)
+        with (folder / f".{_LOCK}").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (folder / f".{_LOCK}").rename(folder / _LOCK)  # locked already when another process sees it
+            yield folder
+
+
+def sweep() -> None:
+    """Delete the folders of this user whose owner is gone."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):  # deleted meanwhile, in use, or of another user
+            handle = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(handle)

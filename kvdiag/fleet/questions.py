@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
 
 from kvdiag.base.errors import UsageError
-from kvdiag.fleet.places import Place, is_remote
+from kvdiag.fleet.places import Place, is_remote, scratch
 from kvdiag.fleet.results import ROOT, Stored, read_rows, stored, table_path
-from kvdiag.fleet.schema import TABLES
+from kvdiag.fleet.schema import COLUMNS, TABLES
 
 MEMORY = "1GB"
 _TRIES = 3  # a run that merges meanwhile deletes files that were listed
-_READ = (
-    "filename = true, union_by_name = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
-)
+_READ = "filename = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
+EVER = ("", "9999-99-99")
+"""All days."""
+_OF_CLUSTER = ("joined", "judged")  # of all days of a cluster
 _PARTITION = [("cluster", pa.string()), ("day", pa.string())]
+# What a lead asks about: each root cause with the node that it hits, and each version with its node. A finding of a
+# controller hits the node that it is about; one that only several nodes show hits each of them.
+_VIEWS = {
+    "hits": (
+        ("findings", "joined"),
+        """
+  SELECT * EXCLUDE (nodes, node), coalesce(nullif(subject_node, ''), node) AS node, false AS across
+  FROM findings WHERE role = 'cause'
+  UNION ALL BY NAME
+  SELECT * EXCLUDE (nodes, node, day, judged), ends::DATE AS day, true AS across,
+    unnest(if(len(list_filter(nodes, lambda one: one <> '')) > 0, list_filter(nodes, lambda one: one <> ''),
+      [subject_node])) AS node
+  FROM joined WHERE role = 'cause'""",
+    ),
+    "node_versions": (
+        ("versions",),
+        """
+  SELECT DISTINCT cluster, coalesce(nullif(log_node, ''), node) AS node, component, version
+  FROM versions WHERE version <> ''""",
+    ),
+}
+
+
+ALL = (*TABLES, *_VIEWS)
 
 
 class Answer(NamedTuple):
@@ -35,44 +58,70 @@ class Answer(NamedTuple):
 class Questions:
     """A DuckDB connection with a view for each table; all times are UTC."""
 
-    def __init__(self, dest: Place, cluster: str = "", tables: Sequence[str] = tuple(TABLES)) -> None:
-        """Open the results of all clusters or of one. Objects of a store are copied to a temporary folder."""
+    def __init__(
+        self, dest: Place, cluster: str = "", tables: Collection[str] = ALL, days: tuple[str, str] = EVER
+    ) -> None:
+        """Open the results of all clusters or of one, from a day to another, as these tables and views.
+
+        Objects of a store are copied to a temporary folder.
+        """
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
-        self._copies = tempfile.mkdtemp(prefix="kvdiag-")
-        weakref.finalize(self, shutil.rmtree, self._copies, ignore_errors=True)
+        resources = ExitStack()
+        weakref.finalize(self, resources.close)
+        self._copies = resources.enter_context(scratch())
         for left in reversed(range(_TRIES)):
             try:
-                self._open(dest, stored(dest, cluster), tables)
+                if not (found := stored(dest, cluster)).results:
+                    of_cluster = f" of the cluster {cluster}" * bool(cluster)
+                    raise UsageError(f"{dest.address}: no results{of_cluster}; kvdiag fleet run … --out writes them")
+                self._open(dest, found, _needed(tables), days)
                 break
             except FileNotFoundError:
                 if not left:
                     raise
-        folder = self._copies if is_remote(dest.address) else dest.address
+        folder = str(self._copies) if is_remote(dest.address) else dest.address
         self._db.execute(f"SET allowed_directories = [{_literal(folder.rstrip('/') + '/')}]")
+        for view, (_, select) in _VIEWS.items():
+            if view in tables:
+                self._db.execute(f"CREATE VIEW {view} AS {select}")
         self._db.execute("SET enable_external_access = false; SET lock_configuration = true")  # no question undoes it
 
-    def _open(self, dest: Place, found: Stored, tables: Sequence[str]) -> None:
+    def _open(self, dest: Place, found: Stored, tables: Collection[str], days: tuple[str, str]) -> None:
         rows = read_rows(dest, found.results)
-        listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if found.parts}
-        dead = [[digest, key] for (_, _, digest), outdated in found.parts.items() for key in outdated]
+        is_older = any(part.columns != COLUMNS for part in found.parts.values())
+        listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if is_older}
+        dead = [[digest, key] for (_, _, digest), part in found.parts.items() for key in part.outdated]
         self._db.execute("CREATE OR REPLACE TABLE dead (part VARCHAR, result_key VARCHAR)")
         if dead:
             self._db.executemany("INSERT INTO dead VALUES (?, ?)", dead)
         for table in tables:
-            paths = [path for part in found.parts if (path := table_path(table, *part)) in listed[table]]
-            self._view(table, dest.copy_all(paths, Path(self._copies)), rows.get(table, []), some_dead=bool(dead))
+            first, last = EVER if table in _OF_CLUSTER else days
+            same, older = [], []
+            for place_of, part in found.parts.items():
+                path = table_path(table, *place_of)
+                if first <= place_of[1] <= last:
+                    same += [path] * (part.columns == COLUMNS and table in part.tables)
+                    older += [path] * (part.columns != COLUMNS and path in listed[table])
+            files = [dest.copy_all(paths, self._copies) for paths in (same, older)]
+            new = [row for row in rows.get(table, []) if first <= row["day"] <= last]
+            self._view(table, files, new, some_dead=bool(dead))
 
-    def _view(self, table: str, files: Sequence[str], rows: Sequence[dict[str, Any]], *, some_dead: bool) -> None:
+    def _view(
+        self, table: str, files: Sequence[Sequence[str]], rows: Sequence[dict[str, Any]], *, some_dead: bool
+    ) -> None:
+        """Create the view of a table over new rows, and files of this kvdiag and of older ones, which lack columns."""
         schema = TABLES[table]
         new = pa.Table.from_pylist(list(rows), schema=pa.schema([*schema, *_PARTITION]))
         self._db.register(f"new_{table}", new)
         columns = ", ".join(_name(name) for name in schema.names)
         parts = [f"SELECT {columns}, cluster, day::DATE AS day FROM {_name(f'new_{table}')}"]  # noqa: S608 (our names)
-        if files:
+        for paths, union_by_name in zip(files, ("false", "true"), strict=True):
+            if not paths:
+                continue
             empty = f"SELECT * REPLACE (day::DATE AS day) FROM {_name(f'new_{table}')} WHERE false"  # noqa: S608
-            listed = ", ".join(map(_literal, files))
-            read = f"SELECT * FROM read_parquet([{listed}], {_READ})"  # noqa: S608
+            listed = ", ".join(map(_literal, paths))
+            read = f"SELECT * FROM read_parquet([{listed}], union_by_name = {union_by_name}, {_READ})"  # noqa: S608
             if some_dead:
                 read += (
                     " WHERE (parse_filename(filename, true), result_key) NOT IN (SELECT (part, result_key) FROM dead)"
@@ -81,9 +130,20 @@ class Questions:
             parts.append(f"SELECT {columns}, cluster, day FROM ({empty} UNION ALL BY NAME {read})")  # noqa: S608
         self._db.execute(f"CREATE OR REPLACE VIEW {_name(table)} AS {' UNION ALL '.join(parts)}")
 
-    def ask(self, sql: str, values: Sequence[object] = ()) -> Answer:
+    def keep(self, name: str, sql: str | pa.Table, **values: object) -> None:
+        """Keep the result of a SELECT, or a table of another connection, under a name."""
+        if isinstance(sql, str):
+            self._db.execute(f"CREATE TEMP TABLE {_name(name)} AS {sql}", _used(sql, values))
+        else:
+            self._db.register(name, sql)
+
+    def table(self, sql: str, **values: object) -> pa.Table:
+        """Return the result of a SELECT of kvdiag as a table; `$name` in it is a value."""
+        return self._db.sql(sql, params=_used(sql, values)).to_arrow_table()
+
+    def ask(self, sql: str, **values: object) -> Answer:
         """Return the result of a SELECT of kvdiag."""
-        table = self._db.sql(sql, params=list(values)).to_arrow_table()
+        table = self.table(sql, **values)
         columns = [column.to_pylist() for column in table.columns]
         return Answer(tuple(table.column_names), list(zip(*columns, strict=True)))
 
@@ -99,12 +159,23 @@ class Questions:
 
 
 def tables_of(sql: str) -> Sequence[str]:
-    """Return the tables of the results that a user's SELECT names; all if it cannot be parsed."""
+    """Return the tables and views of the results that a user's SELECT names; all if it cannot be parsed."""
     try:
         named = duckdb.connect().get_table_names(sql)
     except duckdb.Error:
-        return tuple(TABLES)
-    return [table for table in TABLES if table in named]
+        return ALL
+    return [table for table in ALL if table in named]
+
+
+def _needed(tables: Collection[str]) -> Sequence[str]:
+    """Return the stored tables among these, and those that the views among them need."""
+    needed = {*tables, *(table for view, (needs, _) in _VIEWS.items() if view in tables for table in needs)}
+    return [table for table in TABLES if table in needed]
+
+
+def _used(sql: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Return the values that a SELECT names: DuckDB refuses others."""
+    return {name: value for name, value in values.items() if f"${name}" in sql}
 
 
 def _literal(text: str) -> str:

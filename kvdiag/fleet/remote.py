@@ -21,6 +21,17 @@ def file_system(address: str) -> Any:  # noqa: ANN401  # fsspec has no types
         raise UsageError(f"{address}: {error}") from None
 
 
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    """Raise what the library of a store raises as OSError, such as that nothing answers at its address."""
+    try:
+        yield
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise ConnectionError(str(error)) from error
+
+
 class Bucket:
     """The objects below an address of an object store."""
 
@@ -34,7 +45,8 @@ class Bucket:
         """Yield every object below."""
         root = f"{self._root}/{below}" if below else self._root
         try:
-            found = self._system.find(root, detail=True)
+            with _as_os_error():
+                found = self._system.find(root, detail=True)
         except FileNotFoundError:
             return
         except OSError as error:
@@ -48,22 +60,25 @@ class Bucket:
 
     def read(self, path: str) -> bytes:
         """Return the bytes of an object."""
-        data: bytes = self._system.cat_file(f"{self._root}/{path}")
+        with _as_os_error():
+            data: bytes = self._system.cat_file(f"{self._root}/{path}")
         return data
 
     def read_all(self, paths: Sequence[str]) -> Mapping[str, bytes]:
         """Return the bytes of the objects, which are read several at a time."""
-        found = self._system.cat([f"{self._root}/{path}" for path in paths]) if paths else {}
+        with _as_os_error():
+            found = self._system.cat([f"{self._root}/{path}" for path in paths]) if paths else {}
         return {path.removeprefix(f"{self._root}/"): data for path, data in found.items()}
 
     def put(self, path: str, data: bytes) -> None:
         """Write an object; stores do this atomically."""
-        self._system.pipe_file(f"{self._root}/{path}", data)
+        with _as_os_error():
+            self._system.pipe_file(f"{self._root}/{path}", data)
 
     def remove_all(self, paths: Sequence[str]) -> None:
         """Delete the objects, many with one request where the store can do so."""
         if paths:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(FileNotFoundError), _as_os_error():
                 self._system.rm([f"{self._root}/{path}" for path in paths])
 
     def copy_all(self, paths: Sequence[str], folder: Path) -> Sequence[str]:
@@ -83,5 +98,6 @@ class Bucket:
             if not target.resolve().is_relative_to(root.resolve()):
                 raise InputError(f"{self.address}/{file.path}", "its name leads out of the bundle; rename it")
             target.parent.mkdir(parents=True, exist_ok=True)
-            self._system.get_file(f"{self._root}/{file.path}" if file.path else self._root, str(target))
+            with _as_os_error():
+                self._system.get_file(f"{self._root}/{file.path}" if file.path else self._root, str(target))
         return root

@@ -50,11 +50,26 @@ class Result(NamedTuple):
     part: str = ""
 
 
+PartId = tuple[str, str, str]
+"""Cluster, day and digest of a part."""
+
+
+class Part(NamedTuple):
+    """The keys of the results in a part that are not valid, its tables, and the digest of their columns.
+
+    Both are empty for a part of an older kvdiag, which did not write them.
+    """
+
+    outdated: frozenset[str]
+    tables: Sequence[str] = ()
+    columns: str = ""
+
+
 class Stored(NamedTuple):
-    """The valid results, and of each part (cluster, day, digest) the keys of those in it that are not."""
+    """The valid results, and each part."""
 
     results: Sequence[Result]
-    parts: Mapping[tuple[str, str, str], frozenset[str]]
+    parts: Mapping[PartId, Part]
 
     def last(self, state: State | None = None) -> Mapping[str, Result]:
         """Return the last valid result of each bundle, or the last with a state."""
@@ -73,22 +88,24 @@ def stored(dest: Place, cluster: str = "") -> Stored:
     found = list(_unmerged(dest, below))
     paths = [file.path for file in dest.files(f"{ROOT}/parts{below}") if _PART.fullmatch(file.path)]
     replaced: set[str] = set()
-    merged: dict[tuple[str, str, str], list[Result]] = {}
+    merged: dict[PartId, list[Result]] = {}
+    written: dict[PartId, tuple[Sequence[str], str]] = {}
     for path, data in dest.read_all(paths).items():
         words, manifest = _words(_PART, path), json.loads(data)
         place = words["cluster"], words["day"], words["digest"]
         replaced.update(manifest["replaces"])
+        written[place] = manifest.get("tables", ()), manifest.get("columns", "")
         merged[place] = [
             Result(*place[:2], bundle, key, state, part=place[2]) for bundle, key, state in manifest["results"]
         ]
     kept = {place: results for place, results in merged.items() if place[2] not in replaced}
     valid = _valid([*(one for _, results in sorted(kept.items()) for one in results), *found])
     ids = {(one.part, one.key) for one in valid}
-    outdated = {
-        place: frozenset(one.key for one in results if (one.part, one.key) not in ids)
+    parts = {
+        place: Part(frozenset(one.key for one in results if (one.part, one.key) not in ids), *written[place])
         for place, results in kept.items()
     }
-    return Stored(valid, outdated)
+    return Stored(valid, parts)
 
 
 def _unmerged(dest: Place, below: str) -> Iterator[Result]:

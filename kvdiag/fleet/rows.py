@@ -25,7 +25,9 @@ _RUNTIMES = ("containerd", "crio", "cri-dockerd")
 _SHARED = ("volume_handle", "spec_name", "attachment")
 """Names of a volume that are the same on every node."""
 _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
-_CLEAN_ALREADY = frozenset({"json", "says", "cause", "text"})  # redacted by those who write them here
+_CLEAN_ALREADY = frozenset(
+    {"json", "says", "cause", "first_step", "first_command", "text"}
+)  # redacted by those who write them here
 # Parts of a text that are other ones in each line: names by UUID, ids of containers, times. No form of a secret depends
 # on their digits, so that one text is looked through for all that differ only in these: a third of its time.
 _VARIES = re.compile(
@@ -113,11 +115,21 @@ def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
     return [_clean(part) for part in value] if isinstance(value, list) else value
 
 
+def _clean_document(value: Any, key: str = "") -> Any:  # noqa: ANN401  # JSON's own types
+    """Return the value without secrets as `json_text` redacts it; its lines are those of the events, cleaned once."""
+    if isinstance(value, str):
+        return _clean_value(key, value)
+    if isinstance(value, dict):
+        return {clean_text(name): _clean_document(part, name) for name, part in value.items()}
+    return [_clean_document(part, key) for part in value] if isinstance(value, list | tuple) else value
+
+
 def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, relative: Relative) -> Row:
     """Return a finding with the versions at its beginning."""
     ids, running = found.subject.ids, _running(versions, found.begins)
     driver = ids.get("driver", "")
     document = plain_finding(_relative_evidence(found, relative))
+    step: Mapping[str, str] = next(iter(document["fix"]), {})
     return {
         "rule": found.rule.name,
         "rule_id": found.rule.id,
@@ -142,13 +154,15 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "count": found.count,
         "says": clean_text(found.texts.all.says),
         "cause": clean_text(found.texts.all.cause),
+        "first_step": clean_text(step.get("text") or ""),
+        "first_command": clean_text(step.get("run") or ""),
         "finding": found.key,
         "explained_by": found.explained_by,
         "incident": found.incident,
         "nodes": sorted(_nodes(found)) or [node],
         "affected": [bug.reference for bug in found.texts.all.bugs if bug.status == "affected"],
         "surer_than": [],
-        "json": json_text(document, redact=True).rstrip("\n"),
+        "json": json_text(_clean_document(document), redact=False).rstrip("\n"),
     }
 
 

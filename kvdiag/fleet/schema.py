@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from kvdiag.fleet.values import short_digest
+
 _TEXT, _NUMBER, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _TIME = pa.timestamp("us", "UTC")
 _TEXTS = pa.list_(_TEXT)
@@ -26,7 +28,7 @@ _FINDING = {
     **_SPAN,
     "healed": _TIME,
     "count": _NUMBER,
-    **dict.fromkeys(("says", "cause", "finding", "explained_by", "incident"), _TEXT),
+    **dict.fromkeys(("says", "cause", "first_step", "first_command", "finding", "explained_by", "incident"), _TEXT),
     **dict.fromkeys(("nodes", "affected", "surer_than"), _TEXTS),
     "json": _TEXT,
 }
@@ -78,3 +80,5 @@ _COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "failed": {"place": _TEXT, "reason": _TEXT, "next_step": _TEXT, "at": _TIME, "is_partial": _FLAG},
 }
 TABLES: Mapping[str, pa.Schema] = {name: pa.schema({**_OF_ALL, **columns}) for name, columns in _COLUMNS.items()}
+COLUMNS = short_digest(f"{name}: {schema}" for name, schema in TABLES.items())
+"""A digest of all columns and their types: files with the same one are read together, without a look at each."""

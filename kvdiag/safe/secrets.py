@@ -8,10 +8,11 @@ A secret is found by the name before it (`forms.named`), by the text around it (
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.safe.forms import around, commands, documents, encoded, named, pem, sentences, tokens
+from kvdiag.safe.forms.anchors import Anchors, pairs_of
 from kvdiag.safe.forms.decoded import View, decoded_view, exec_command_view, rejoined_lines, unescaped_lines
 from kvdiag.safe.forms.named import MARK, REDACTED
 from kvdiag.safe.forms.value_spans import Span
@@ -31,7 +32,14 @@ _SENTENCE_ANCHORS = frozenset((
     "securestring", "pscredential",
 ))  # fmt: skip
 _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
-_ANCHORS = tuple(_NAME_ANCHORS | _AROUND | commands.ANCHORS)
+
+
+@cache
+def anchors() -> Anchors:
+    """Return the words of which every text with a secret has one, but for tokens and keys."""
+    return Anchors(_NAME_ANCHORS | _AROUND | commands.ANCHORS)
+
+
 _VIEWS = 3  # levels of decoding
 _ROUNDS = 8
 SHORT = 64  # characters of a text whose result is cached
@@ -65,7 +73,7 @@ def _redacted(text: str) -> str:
 def may_hold_secret(text: str) -> bool:
     """Return whether a text contains a secret, or a word that may precede one."""
     lowered = text.lower()
-    return any(anchor in lowered for anchor in _ANCHORS) or redacted(text) != text
+    return bool(anchors().present(lowered, pairs_of(lowered))) or redacted(text) != text
 
 
 def redacted_value(name: str, value: str) -> str:
@@ -141,13 +149,12 @@ def _spans(text: str) -> list[Span]:
     lowered = text.lower()
     if len(lowered) != len(text):  # for example İ, two characters in lower case
         lowered = text
-    words = frozenset([anchor for anchor in _ANCHORS if anchor in lowered])
-    found = list(_found_spans(text, lowered, words))
+    found = list(_found_spans(text, lowered, pairs_of(lowered)))
     return [(begins, ends) for begins, ends in found if text[begins:ends].replace(MARK, "").strip(" ,;\"'\\\n\t")]
 
 
-def _found_spans(text: str, lowered: str, words: frozenset[str]) -> Iterator[Span]:
-    if words:
+def _found_spans(text: str, lowered: str, pairs: set[str]) -> Iterator[Span]:
+    if words := frozenset(anchors().present(lowered, pairs)):
         places = list(named.name_regions(lowered)) if words & _NAME_ANCHORS else []
         yield from named.spans(text, places)
         if words & _SENTENCE_ANCHORS or " key" in lowered or "-key" in lowered:
@@ -155,7 +162,7 @@ def _found_spans(text: str, lowered: str, words: frozenset[str]) -> Iterator[Spa
         yield from around.spans(text, words)
         yield from documents.spans(text, words)
         yield from commands.spans(text, words)
-    yield from tokens.spans(text, lowered)
+    yield from tokens.spans(text, lowered, pairs)
     yield from encoded.spans(text, _holds_secret)
     if len(text) >= pem.SHORTEST_LINE:
         yield from pem.lines(text)

@@ -53,6 +53,30 @@ def test_node_problem_detector_is_told_of_it():
     assert said["pluginConfig"]["max_output_length"] == 80
 
 
+def test_node_problem_detector_reads_the_journal_of_the_node(with_kvdiag, tmp_path):
+    """By its folder, as the machine id of a pod is another; what journalctl gives is checked."""
+    (tmp_path / "journal").mkdir()
+    log = ROOT / "sample-logs" / "kubelet-no-runtime-endpoint" / "kubelet.log"
+    (tmp_path / "journalctl").write_text(f'#!/bin/sh\n[ "$1 $2" = "-D {tmp_path}/journal" ] && exec cat {log}\n')
+    (tmp_path / "journalctl").chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{with_kvdiag['PATH']}"
+    environment = with_kvdiag | {"PATH": path, "KVDIAG_JOURNAL": str(tmp_path / "journal")}
+    plugin = CONTRIB / "node-problem-detector" / "kvdiag.sh"
+    done = subprocess.run([plugin], env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout[:28]) == (1, "kubelet-runtime-endpoint-mis")
+
+
+def test_the_image_of_node_problem_detector():
+    """What it copies from here exists, and the plugin is where the configuration says."""
+    lines = (CONTRIB / "node-problem-detector" / "Containerfile").read_text("utf-8").splitlines()
+    copied = [line.split()[-2:] for line in lines if line.startswith("COPY") and "--from" not in line]
+    assert copied
+    assert all((ROOT / source).is_file() for source, _ in copied)
+    rules = json.loads((CONTRIB / "node-problem-detector" / "kvdiag.json").read_text("utf-8"))["rules"]
+    assert rules[0]["path"] in [target for _, target in copied]
+    assert "/config/kvdiag.json" in lines[-1]
+
+
 def test_holmesgpt(with_kvdiag):
     """Each tool's command runs with values that HolmesGPT has quoted, and answers."""
     (toolset,) = yaml.safe_load((CONTRIB / "holmesgpt" / "kvdiag.yaml").read_text("utf-8"))["toolsets"].values()

@@ -225,7 +225,8 @@ def test_krew_can_install_the_plugin(single_file, tmp_path):
     assert (old.returncode, b"needs Python 3.11" in old.stderr) == (2, True)
 
 
-def test_the_steps_of_the_image_install_kvdiag(tmp_path):
+@pytest.mark.parametrize("extras", ["", "fleet,dask"])
+def test_the_steps_of_the_image_install_kvdiag(tmp_path, extras):
     """The RUN steps of the first stage, in a folder instead of a container: they install by hash, and kvdiag works."""
     text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", "")
     stage = text.split("\nFROM ")[1]
@@ -238,9 +239,16 @@ def test_the_steps_of_the_image_install_kvdiag(tmp_path):
         done = subprocess.run(
             ["bash", "-euc", step],
             cwd=context,
-            env={**os.environ, "EXTRAS": ""},
+            env={**os.environ, "EXTRAS": extras},
             capture_output=True,
             check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
     assert run([target / "bin/kvdiag"], tmp_path) == run([sys.executable, "-m", "kvdiag"], ROOT)
+    if extras:
+        (tmp_path / "bundles/node-1").mkdir(parents=True)
+        shutil.copy(ROOT / "sample-logs/healthy-csi-volume/kubelet.log.gz", tmp_path / "bundles/node-1")
+        analyze = ["kvdiag", "fleet", "run", str(tmp_path / "bundles"), "--out", str(tmp_path / "results")]
+        for command in (analyze, ["dask", "worker", "--version"]):
+            done = subprocess.run([target / "bin" / command[0], *command[1:]], capture_output=True, check=False)
+            assert done.returncode == 0, done.stderr.decode()

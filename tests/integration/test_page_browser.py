@@ -402,3 +402,37 @@ def test_nothing_keeps_readers_out(opened, name, scheme):
     page = opened(name, color_scheme=scheme, bypass_csp=True)
     results = axe.Axe().run(page)
     assert [violation["id"] for violation in results.response["violations"]] == []
+
+
+def test_the_page_of_a_fleet_filters(chromium, tmp_path):
+    """Words and a severity leave the causes and rows that have them; a link opens the cause that it leads to."""
+    pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
+    from kvdiag.fleet.overview import Overview
+    from kvdiag.fleet.page import write_overview
+    from tests.integration.fleet.test_page import CAUSE, COUNTS, ERROR, FAILED
+
+    other = CAUSE | {"rule": "cni-missing", "title": "No CNI configuration", "severity": "low", "first_node": "edge-7"}
+    with (tmp_path / "fleet.html").open("w", encoding="utf-8") as stream:
+        write_overview(Overview(COUNTS, [CAUSE, other], [ERROR], [FAILED]), stream, "html")
+    said: list[str] = []
+    page = chromium.new_context(viewport={"width": 390, "height": 800}).new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((tmp_path / "fleet.html").as_uri())
+    causes = page.locator("article:visible")
+    assert causes.count() == 2
+    page.fill("#filter", "EDGE-7 cni")
+    assert causes.all_inner_texts()[0].startswith("cni-missing")
+    assert causes.count() == 1
+    assert (
+        page.locator("tbody.rows > tr:visible").count() == 1
+    )  # that of the cause; errors and failures have no such word
+    page.fill("#filter", "")
+    page.select_option("#severity", "low")
+    assert causes.count() == 1
+    page.select_option("#severity", "")
+    page.click("a[href='#cni-missing']")
+    element(page, "#cni-missing").to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.context.close()
+    assert said == []

@@ -1,6 +1,8 @@
 """What the cluster knows of its nodes: `kubectl get nodes` as JSON or YAML, nodes.json of `kubectl cluster-info dump`.
 
 "nodeInfo": {"containerRuntimeVersion": "containerd://1.7.13", "kubeletVersion": "v1.29.3", …
+
+The image of the OS and the type of the machine are versions too: failures are compared with them.
 """
 
 from __future__ import annotations
@@ -24,14 +26,19 @@ def read(text: str) -> Iterator[SnapshotFact]:
     lines = LineIndex(text)
     for node in objects(text, "items"):
         name, info = word(inner(node, "metadata"), "name"), inner(node, "status", "nodeInfo")
-        kubelet, runtime = word(info, "kubeletVersion"), word(info, "containerRuntimeVersion")
-        component, version_text = runtime_version(runtime)
-        if component:
-            key = "containerRuntimeVersion"
-            yield version(lines.line_of(runtime, key), component, version_text, pair(key, runtime), name)
-        if kubelet:
-            key = "kubeletVersion"
-            yield version(lines.line_of(kubelet, key), "kubelet", kubelet, pair(key, kubelet), name)
+        machine = word(inner(node, "metadata", "labels"), _TYPE)
+        runtime = word(info, "containerRuntimeVersion")
+        component, number = runtime_version(runtime)
+        found = [("instance-type", _TYPE, machine, machine), (component, "containerRuntimeVersion", runtime, number)]
+        found += [(named, key, word(info, key), word(info, key)) for key, named in _INFO]
+        for named, key, value, version_text in found:
+            if named and version_text:
+                yield version(lines.line_of(value, key), named, version_text, pair(key, value), name)
+
+
+# In their order in a file.
+_INFO = (("kernelVersion", "kernel"), ("kubeletVersion", "kubelet"), ("osImage", "os-image"))
+_TYPE = "node.kubernetes.io/instance-type"
 
 
 def runtime_version(text: str) -> tuple[str, str]:

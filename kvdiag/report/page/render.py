@@ -26,13 +26,14 @@ def write_page(page: Page, stream: TextIO, options: RenderOptions) -> None:
     """Write the page; log text is redacted as the options say."""
     # Base64 cannot contain the end of an element.
     data = Markup(page.data)  # noqa: S704
-    write_template("page.html", {"page": page, "data": data}, stream, redact=options.redact, script=_file("script.js"))
+    write_template("page.html", {"page": page, "data": data}, stream, redact=options.redact, script_name="script.js")
 
 
 def write_template(
-    name: str, values: Mapping[str, object], stream: TextIO, *, redact: bool = True, script: str = ""
+    name: str, values: Mapping[str, object], stream: TextIO, *, redact: bool = True, script_name: str
 ) -> None:
-    """Render a template of this folder with these values and the common style."""
+    """Render a template of this folder with these values, a script of this folder and the common style."""
+    script = _file(script_name)
 
     def shown(value: object) -> object:
         return value if isinstance(value, Markup) else clean(str(value), redact=redact)
@@ -47,8 +48,7 @@ def write_template(
         keep_trailing_newline=True,
     )
     style = _file("style.css")
-    runs = f"script-src {_hash(script)}; " if script else ""
-    policy = f"default-src 'none'; {runs}style-src {_hash(style)}; base-uri 'none'"
+    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
     # Files that come with kvdiag: none of them contains the end of an element.
     assets = {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)}  # noqa: S704
     stream.writelines(environment.get_template(name).generate({**values, **assets}))

@@ -24,9 +24,10 @@ NODES = """{
     {"metadata": {"name": "worker-1"}, "status": {"nodeInfo": {
       "containerRuntimeVersion": "containerd://1.7.13", "kubeProxyVersion": "v1.29.3",
       "kubeletVersion": "v1.29.3"}}},
-    {"metadata": {"name": "worker-2"}, "status": {"nodeInfo": {
-      "containerRuntimeVersion": "docker://20.10.7",
-      "kubeletVersion": "v1.28.1"}}}
+    {"metadata": {"name": "worker-2", "labels": {
+      "node.kubernetes.io/instance-type": "m6i.large"}}, "status": {"nodeInfo": {
+      "containerRuntimeVersion": "docker://20.10.7", "kernelVersion": "6.1.0-18-amd64",
+      "kubeletVersion": "v1.28.1", "osImage": "Debian GNU/Linux 12"}}}
   ]
 }
 """
@@ -101,7 +102,10 @@ def test_nodes():
         [
             version(5, "containerd", "1.7.13", "worker-1"),
             version(6, "kubelet", "v1.29.3", "worker-1"),
-            version(9, "kubelet", "v1.28.1", "worker-2"),
+            version(8, "instance-type", "m6i.large", "worker-2"),
+            version(9, "kernel", "6.1.0-18-amd64", "worker-2"),
+            version(10, "kubelet", "v1.28.1", "worker-2"),
+            version(10, "os-image", "Debian GNU/Linux 12", "worker-2"),
         ],
     )
 

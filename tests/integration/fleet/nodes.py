@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from kvdiag.fleet.local_engine import run_local
@@ -29,6 +29,7 @@ UNPUBLISHED = (
     ' (OuterVolumeSpecName: "data") pod "{uid}" (UID: "{uid}"). InnerVolumeSpecName "{pv}". PluginName'
     ' "kubernetes.io/csi", VolumeGIDValue ""'
 )
+JUDGES = ("0.1.0+aaaaaaaaaaaa", "0.2.0+bbbbbbbbbbbb")
 ADDED = 'kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/other"]'
 
 
@@ -64,8 +65,9 @@ def synthetic(count: int, *, days: int = 1, clusters: int = 1, begin: date = dat
 def synthetic_engine(jobs: Iterable[Job]) -> Iterator[Outcome]:
     """Store results as if each bundle had been analyzed; merges are real.
 
-    Every tenth node has `disk-full`. Every node with containerd 1.6.15, which every twentieth has, has `cni-missing`
-    from the second week on. Node 3 has errors that nothing explains, and node 7 has lost its link on the last day.
+    Every tenth node has `disk-full`, which is over on all but two. Every node with containerd 1.6.15, which every
+    twentieth has, has `cni-missing` from the second week on. Node 3 has errors that nothing explains, and node 7 has
+    lost its link on the last day. From the 15th on another kvdiag judges, and finds `clock-wrong` on node 5.
     """
     for job in jobs:
         if job.kind != "analyze":
@@ -73,11 +75,13 @@ def synthetic_engine(jobs: Iterable[Job]) -> Iterator[Outcome]:
             continue
         bundle = job.bundle
         day, number = bundle.place.split("/")[1], int(bundle.node[1:])
-        at = int(date.fromisoformat(day).strftime("%s")) * 1_000_000
+        at = int(datetime.fromisoformat(f"{day}T08:00+00:00").timestamp()) * 1_000_000
         outcome = outcome_of(job)._replace(day=day, findings=1)
         found = [("disk-full", 3)] * (number % 10 == 0)
         found += [("cni-missing", 4)] * (number % 20 == 1 and day >= "2026-03-08")
         found += [("link-lost", 2)] * (number == 7 and day == "2026-03-30")
+        found += [("clock-wrong", 1)] * (number == 5 and day >= "2026-03-15")
+        outcome = outcome._replace(judge=JUDGES[day >= "2026-03-15"])
         common = {"says": "s", "begins": at, "ends": at + 60_000_000, "count": 1}
         findings = [
             common
@@ -87,6 +91,8 @@ def synthetic_engine(jobs: Iterable[Job]) -> Iterator[Outcome]:
                 "verdict": "confirmed",
                 "role": "cause",
                 "finding": f"{rule}-{number}",
+                "healed": at + 60_000_000 if rule == "disk-full" and number > 10 else None,
+                "first_step": f"Fix {rule}.",
                 "json": "{}",
             }
             | {

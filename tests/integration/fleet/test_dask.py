@@ -55,6 +55,7 @@ def dask(folder: Path, *sites: str) -> Iterator[Cluster]:
         settings = {
             "PYTHONPATH": os.pathsep.join((str(folder / f"site{number}"), str(ROOT))),
             "DASK_DISTRIBUTED__WORKER__MEMORY__TERMINATE": "False",
+            "DASK_DISTRIBUTED__SCHEDULER__WORKER_SATURATION": "1.0",  # as in deploy/dask.yaml
             "TMPDIR": str(folder),  # a worker that is killed takes nothing away
         }
         with (folder / f"{number}.log").open("wb") as log:
@@ -147,6 +148,34 @@ def test_a_worker_that_came_later_with_another_kvdiag(tmp_path):
     outcome = work(Job(bundle, "0" * 36, str(tmp_path / "out"), judge="9.9.9+0123456789ab"))
     assert outcome.reason.endswith("the run 9.9.9+0123456789ab")
     assert not (tmp_path / "out").exists()
+
+
+DEADLY = """
+import os
+import kvdiag.fleet.unit as unit
+work = unit.work
+unit.work = lambda job, guard=None: os._exit(1) if job.bundle.node == "deadly" else work(job, guard)
+"""
+
+
+def test_a_bundle_that_kills_its_workers(tmp_path):
+    """After four workers it is a row that says so; the worker that is left does the others, or the next run.
+
+    The scheduler may have given another bundle to a worker before the deadly one killed it, four times.
+    """
+    from kvdiag.fleet.dask_engine import run_dask
+
+    source, dest = nodes(tmp_path / "logs", 3), tmp_path / "out"
+    write_node(source, "deadly", [("00:00", ADDED)])
+    with dask(tmp_path, *[DEADLY] * 5) as started:
+        tally = ran(source, dest, partial(run_dask, scheduler=started.address))
+    assert tally.done + tally.failed == 4
+    failed = dict(rows(dest, "SELECT node, reason FROM failed"))
+    assert len(failed) == tally.failed
+    assert failed["deadly"] == "4 Dask workers died with it"
+    assert {*failed.values()} == {failed["deadly"]}
+    again = ran(source, dest)
+    assert (again.done, again.failed, again.skipped) == (tally.failed, 0, tally.done)
 
 
 def test_a_worker_without_a_disk(tmp_path):

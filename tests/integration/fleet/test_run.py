@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import UTC, date, datetime
 from functools import partial
@@ -395,6 +396,101 @@ def test_folders_above_and_beside_the_layout(tmp_path):
     assert "there is nothing" in done.stderr
 
 
+def test_folders_above_the_nodes(tmp_path):
+    """Without cluster= and node= a folder is a node, unless its folders have the same kubelet log: they are the nodes."""
+    source = tmp_path / "logs"
+    paths = ("2026-03-11/a/kubelet.log", "2026-03-11/b/kubelet.log", "eu/2026-03-12/c/var/log/kubelet.log")
+    paths += ("eu/2026-03-12/d/var/log/kubelet.log", "eu/2026-03-13/c/var/log/kubelet.log", "alone/kubelet.log")
+    for path in (*paths, "sos/var/log/kubelet.log", "sos/sos_commands/kubelet", "lost.tar.gz"):
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        (source / path).write_text("x\n")
+    notes: list[str] = []
+    found = {
+        Path(one.place).relative_to(source).as_posix(): one.node for one in bundles([str(source)], "", notes.append)
+    }
+    assert found == {
+        "2026-03-11/a": "a", "2026-03-11/b": "b", "alone": "alone", "lost.tar.gz": "lost", "sos": "sos",
+        "eu/2026-03-12/c": "c", "eu/2026-03-12/d": "d", "eu/2026-03-13": "2026-03-13",
+    }  # fmt: skip
+    assert sorted(note.partition(":")[0] for note in notes) == ["2026-03-11", "eu", "eu/2026-03-12"]
+
+
+def test_the_node_that_is_hit_is_counted(tmp_path):
+    """A finding of a controller hits the node that it is about; what several nodes show hits each; a symptom hits none."""
+    finding = {"title": "t", "severity": "high", "severity_rank": 3, "verdict": "possible", "role": "cause"}
+    finding |= {"begins": 10**15, "ends": 10**15, "finding": "f", "says": "s", "subject_node": "", "nodes": []}
+    found = [
+        finding | {"rule": "multi-attach", "subject_node": "worker-4"},
+        finding | {"rule": "etcd-slow"},
+        finding | {"rule": "pod-waits", "role": "symptom"},
+    ]
+    there = place(str(tmp_path / "out"))
+    put_results(there, Outcome("eu", "control", "/c", "b1", "a" * 36, day="2026-03-01"), {"findings": found})
+    across = finding | {"rule": "volume-staged-on-two-nodes", "nodes": ["worker-3", "worker-4"]}
+    put_results(there, Outcome("eu", "", "", "joined", "b" * 36, day="2026-03-02"), {"joined": [across]})
+    hits = [("etcd-slow", "control"), ("multi-attach", "worker-4")]
+    hits += [("volume-staged-on-two-nodes", "worker-3"), ("volume-staged-on-two-nodes", "worker-4")]
+    assert rows(tmp_path / "out", "SELECT rule, node FROM hits ORDER BY ALL") == hits
+
+
+def test_node_objects_are_held_against_failures(tmp_path):
+    """Kernel, OS image and instance type of each node, from the node objects of any bundle of the cluster."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    control = write_node(source, "control", [("00:00", ADDED)])
+    items = [
+        {
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"node.kubernetes.io/instance-type": "m6i.large"}},
+            "status": {
+                "nodeInfo": {"kernelVersion": kernel, "osImage": "Debian GNU/Linux 12", "kubeletVersion": "v1.31.2"}
+            },
+        }
+        for name, kernel in (("node-a", "6.1.0-18"), ("node-b", "6.1.0-21"))
+    ]
+    (control / "nodes.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    assert ran(source, dest).done == 3
+    found = rows(dest, "SELECT node, component, version FROM node_versions WHERE node <> 'control' ORDER BY ALL")
+    kernels = [("node-a", "kernel", "6.1.0-18"), ("node-b", "kernel", "6.1.0-21")]
+    assert [row for row in found if row[1] == "kernel"] == kernels
+    assert {row[1:] for row in found if row[1] in {"os-image", "instance-type"}} == {
+        ("os-image", "Debian GNU/Linux 12"), ("instance-type", "m6i.large")
+    }  # fmt: skip
+
+
+def test_results_below_the_source(tmp_path):
+    """They are no bundle; and a folder without results is no empty report but a mistake, which is said."""
+    source = tmp_path / "logs"
+    write_node(tmp_path / "x", "node-a", [("00:00", ADDED)]).rename(source)
+    (source / "node-a").mkdir()
+    (source / "kubelet.log").rename(source / "node-a/kubelet.log")
+    for done, skipped in ((1, 0), (0, 1)):
+        shown = _started(["fleet", "run", source, "--out", source / "results"])
+        assert (shown.returncode, f"{done} of {done} nodes done · 0 failed · {skipped} skipped" in shown.stderr) == (
+            0,
+            True,
+        )
+    for words in (["report"], ["status"], ["sql", "SELECT 1 FROM findings"], ["compare"]):
+        shown = _started(["fleet", words[0], tmp_path / "mistyped", *words[1:]])
+        assert shown.returncode == 2, words
+        assert "no results" in shown.stderr
+
+
+def test_a_node_has_the_name_of_its_lines(tmp_path):
+    """A bundle with another name than its node is not a second node: all its rows have the name in its lines."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    (source / "cluster=eu-1/node=node-a").rename(source / "cluster=eu-1/node=collected-from-a")
+    ran(source, dest)
+    list(join_clusters(str(dest), Limits(), run_local))
+    for table in ("inputs", "events", "versions", "coverage"):
+        assert {node for (node,) in rows(dest, f"SELECT DISTINCT node FROM {table}")} <= {"node-a", "node-b"}  # noqa: S608
+    assert rows(dest, "SELECT DISTINCT nodes FROM joined WHERE rule = 'volume-staged-on-two-nodes'") == [
+        (["node-a", "node-b"],)
+    ]
+    report = json.loads(run_kvdiag("fleet", "report", dest, "-o", "json").stdout)
+    assert report["counts"]["nodes"] == 2
+    assert {name for cause in report["causes"] for name in cause["all_nodes"]} == {"eu-1/node-a", "eu-1/node-b"}
+
+
 def _started(words, **environment):
     command = [sys.executable, "-m", "kvdiag", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=False)
@@ -418,6 +514,29 @@ def test_a_child_dies_with_its_parent():
             return
         time.sleep(0.01)
     pytest.fail("it is alive")
+
+
+def test_what_a_killed_run_left_is_deleted(tmp_path, monkeypatch):
+    """The copies of a process that was killed -9 go with the next run; those of a living one stay."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    code = "import time; from kvdiag.fleet.places import scratch\nwith scratch() as folder: "
+    code += "(folder / 'copy').write_bytes(bytes(9)); print(folder, flush=True); time.sleep(100)"
+    started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    dead, alive = (Path(one.stdout.readline().strip()) for one in started)
+    try:
+        started[0].kill()
+        started[0].wait()
+        assert (dead / "copy").exists()
+        write_node(tmp_path / "logs", "node-1", [("00:00", ADDED)])
+        assert ran(tmp_path / "logs", tmp_path / "out").done == 1
+        assert [path for path in tmp_path.glob("kvdiag-*") if path.is_dir()] == [alive]
+        assert (alive / "copy").exists()
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+            one.stdout.close()
 
 
 def test_names_in_paths_do_nothing(tmp_path):

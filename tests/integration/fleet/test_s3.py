@@ -108,3 +108,21 @@ def test_a_report_needs_few_requests(bucket, tmp_path):
 
 def _requests(log: Path) -> int:
     return log.read_text().count("HTTP/1.1")
+
+
+def test_a_store_that_does_not_answer(tmp_path, monkeypatch):
+    """Is named, and ends a run with another code than bundles that could not be judged."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    write_pair(tmp_path / "logs")
+    for words in (
+        ["run", "s3://b/logs", "--out", str(tmp_path / "out")],
+        ["run", str(tmp_path / "logs"), "--out", "s3://b/o"],
+    ):
+        command = [sys.executable, "-m", "kvdiag", "fleet", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 4, done.stderr
+        assert "Could not connect to the endpoint URL" in done.stderr
+        assert "Traceback" not in done.stderr
