@@ -184,7 +184,7 @@ def _cause(anatomy: ErrorAnatomy | None) -> Iterator[str]:
         return
     yield from _labelled("Cause" if anatomy.names_cause else "Error", anatomy.sentence, 0)
     for label, content in (
-        ("Cause id", anatomy.primitive),
+        ("Cause id" if anatomy.names_cause else "Error id", anatomy.primitive),
         ("Operation", anatomy.operation),
         ("Peer", anatomy.peer),
         ("Owner", anatomy.owner if anatomy.names_cause else ""),
