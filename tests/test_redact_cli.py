@@ -15,7 +15,7 @@ from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.anonymize import Inputs, mask_names
 from kvdiag.analysis.inventory import take_inventory
 from kvdiag.analysis.redact import with_output_paths
-from kvdiag.events.names import inline_handle
+from kvdiag.events.made_names import inline_handle
 from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.history.views.inventory import InventoryFilter
 from kvdiag.model.options import Options

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from kvdiag.analysis.case import Case, Patterns
 from kvdiag.analysis.redact import Rewrite, lines
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
-from kvdiag.events.names import attachment_name, inline_handle, staging_hash
+from kvdiag.events.made_names import attachment_name, inline_handle, staging_hash
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.readers import BorrowedReader, Reader

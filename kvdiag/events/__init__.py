@@ -2,6 +2,7 @@
 
 PUBLIC = (
     "lint",
+    "made_names",
     "names",
     "raw_events",
     "recognise",

@@ -14,7 +14,8 @@ from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.embedded_errors import quotes_around
-from kvdiag.events.names import PLACEHOLDERS, attachment_name, refs_of, staging_path
+from kvdiag.events.made_names import attachment_name, staging_path
+from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.fragments import METHODS, kind_prefix

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from kvdiag.base.versions import format_range, read_range
-from kvdiag.events.names import attachment_name
+from kvdiag.events.made_names import attachment_name
 from kvdiag.fleet.values import Bundle, Outcome
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding, Reading, Report

@@ -6,19 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.events.names import (
-    _POD_OBJECT,
-    PLACEHOLDERS,
-    _message_end,
-    attachment_name,
-    inline_handle,
-    pods_in,
-    refs_of,
-    staging_hash,
-    staging_path,
-    text_of,
-    tidy_error,
-)
+from kvdiag.events.made_names import attachment_name, inline_handle, staging_hash, staging_path
+from kvdiag.events.names import _POD_OBJECT, PLACEHOLDERS, _message_end, pods_in, refs_of, text_of, tidy_error
 
 UID = "5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c"
 STATIC = "275b2c5cfba1e8b6d3ede7160515a026"

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.events.names import UNNAMED, attachment_name, is_uid, staging_path
+from kvdiag.events.made_names import attachment_name, staging_path
+from kvdiag.events.names import UNNAMED, is_uid
 from kvdiag.history.correlate.identity import Identities
 from kvdiag.model.event import NAMELESS, THIS_NODE, Event
 from kvdiag.model.timeline import Entity, History, Timeline

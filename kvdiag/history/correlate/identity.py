@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from kvdiag.events.names import attachment_name, inline_handle, staging_hash
+from kvdiag.events.made_names import attachment_name, inline_handle, staging_hash
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.model.event import Event, Ref
 

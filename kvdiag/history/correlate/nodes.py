@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kvdiag.base.clock import MINUTE, SECOND
-from kvdiag.events.names import attachment_name
+from kvdiag.events.made_names import attachment_name
 from kvdiag.model.event import CONTROLLER_CALLS, NAMELESS, Event, Ref
 from kvdiag.model.record import Provenance
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import SECOND
-from kvdiag.events.names import attachment_name, inline_handle, refs_of, staging_hash
+from kvdiag.events.made_names import attachment_name, inline_handle, staging_hash
+from kvdiag.events.names import refs_of
 from kvdiag.history.correlate.entities import describe
 from kvdiag.history.correlate.identity import FORWARD, Identities
 from kvdiag.model.event import Event

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvdiag.events.names import attachment_name
+from kvdiag.events.made_names import attachment_name
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin, Provenance
