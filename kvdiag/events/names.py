@@ -173,16 +173,13 @@ def tidy_error(value: bytes) -> bytes:
     driver \"d\" not found" pod="default/web-0"  →  driver "d" not found
     """
     text = value[:MAX_ERROR].strip(b" \r\n")
-    if b" level=" in text:
-        text = _INNER_HEAD.sub(b"", text)
+    text = _INNER_HEAD.sub(b"", text) if b" level=" in text else text
     while text.startswith((b'"', rb"\"")) and text.endswith(b'"') and len(text) > 1:
         text = text.removeprefix(b"\\")[1:-1].removesuffix(b"\\")
     if text.count(b'"') - text.count(rb"\"") & 1 or rb"\"" in text:
         text = text[: _message_end(text)]
     text = _ESCAPE.sub(lambda found: _UNESCAPED[found[0]], text).strip()
-    while text.endswith(rb"\n") and b":\\" not in text:  # the line end of a quoted text, and no path of Windows
-        text = text[:-2].rstrip()
-    return text
+    return text if b":\\" in text else text.removesuffix(rb"\n")  # of a quoted text; C:\name is a path of Windows
 
 
 def _message_end(text: bytes) -> int:
