@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from distributed import Client, KilledWorker, as_completed
+from distributed import Client, Future, KilledWorker, as_completed
 
 from kvdiag.base.errors import UsageError
 from kvdiag.fleet.judge import judge_version
@@ -40,10 +40,13 @@ def run_dask(jobs: Iterable[Job], scheduler: str) -> Iterator[Outcome]:
         pending = {_submitted(client, job): job for job in islice(rest, AHEAD)}
         under_way = as_completed(pending, loop=client.loop)
         for future in under_way:
-            if future.status in {"cancelled", "lost"}:
+            if future.status == "lost":  # the worker that held the outcome died; another one does the job again
+                under_way.add(future)
+                continue
+            if future.status == "cancelled":
                 break
             job = pending.pop(future)
-            yield future.result() if future.status == "finished" else _lost(job, future.exception())
+            yield _outcome(future, job)
             for other in islice(rest, 1):
                 pending[added := _submitted(client, other)] = other
                 under_way.add(added)
@@ -75,13 +78,19 @@ def _submitted(client: Client, job: Job) -> object:
     return client.submit(work, job, key=f"{job.bundle.id}-{job.key}-{job.kind}", pure=False, retries=RETRIES)
 
 
+def _outcome(future: Future[Outcome], job: Job) -> Outcome:
+    try:
+        error = None if future.status == "finished" else future.exception()
+        return future.result() if error is None else _lost(job, error)
+    except Exception as error:  # noqa: BLE001  # its worker died before the outcome was here
+        return _lost(job, error)
+
+
 def _lost(job: Job, error: BaseException | None) -> Outcome:
     """Return the outcome of a job that has none: its workers died, or one could not even start it."""
     if isinstance(error, KilledWorker):
-        reason, next_step = (
-            f"{error.allowed_failures + 1} Dask workers died with it",
-            "look at the workers' logs; run again",
-        )
+        reason = f"{error.allowed_failures + 1} Dask workers died with it"
+        next_step = "look at the workers' logs; run again"
     else:
         reason = f"failed on a Dask worker: {type(error).__name__}: {str(error).partition(chr(10))[0][:200]}"
         next_step = "check the disk and memory of that worker; run again"

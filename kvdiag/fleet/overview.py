@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -9,7 +10,7 @@ from math import exp, lgamma
 from typing import Any, NamedTuple
 
 from kvdiag.fleet.places import place
-from kvdiag.fleet.questions import EVER, Answer, Questions
+from kvdiag.fleet.questions import EVER, TRIES, Answer, MergedError, Questions
 
 LARGEST_P = 0.01  # of a version that is named: one of a hundred is named by chance
 MOST_VERSIONS = 3  # of one cause
@@ -132,6 +133,13 @@ class Overview(NamedTuple):
 
 def overview(dest: str, *, cluster: str = "", since: datetime | None = None, day: str = "", named: int = 0) -> Overview:
     """Query the stored results: of one cluster, from a time on, or of one day; `named` nodes of each cause, or all."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(MergedError):
+            return _overview(dest, cluster=cluster, since=since, day=day, named=named)
+    return _overview(dest, cluster=cluster, since=since, day=day, named=named)
+
+
+def _overview(dest: str, *, cluster: str, since: datetime | None, day: str, named: int) -> Overview:
     # What was seen after a time is in the results of its day or later ones: the day of a bundle is that of its end.
     days = (day, day) if day else (f"{since:%Y-%m-%d}" if since else EVER[0], EVER[1])
     questions = Questions(place(dest), cluster, ("hits", "node_versions", "inputs", "errors", "failed"), days)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import duckdb
@@ -16,7 +16,7 @@ from kvdiag.fleet.results import ROOT, Stored, read_rows, stored, table_path
 from kvdiag.fleet.schema import COLUMNS, TABLES
 
 MEMORY = "1GB"
-_TRIES = 3  # a run that merges meanwhile deletes files that were listed
+TRIES = 3  # a run that merges meanwhile deletes files that were listed
 _READ = "filename = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
 EVER = ("", "9999-99-99")
 """All days."""
@@ -55,6 +55,10 @@ class Answer(NamedTuple):
     rows: Sequence[tuple[Any, ...]]
 
 
+class MergedError(UsageError):
+    """A run that merged results deleted files that were listed before."""
+
+
 class Questions:
     """A DuckDB connection with a view for each table; all times are UTC."""
 
@@ -67,10 +71,10 @@ class Questions:
         """
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
-        resources = ExitStack()
+        self._address, resources = dest.address, ExitStack()
         weakref.finalize(self, resources.close)
         self._copies = resources.enter_context(scratch())
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(TRIES)):
             try:
                 if not (found := stored(dest, cluster)).results:
                     of_cluster = f" of the cluster {cluster}" * bool(cluster)
@@ -133,13 +137,25 @@ class Questions:
     def keep(self, name: str, sql: str | pa.Table, **values: object) -> None:
         """Keep the result of a SELECT, or a table of another connection, under a name."""
         if isinstance(sql, str):
-            self._db.execute(f"CREATE TEMP TABLE {_name(name)} AS {sql}", _used(sql, values))
+            with self._as_merged():
+                self._db.execute(f"CREATE TEMP TABLE {_name(name)} AS {sql}", _used(sql, values))
         else:
             self._db.register(name, sql)
 
     def table(self, sql: str, **values: object) -> pa.Table:
         """Return the result of a SELECT of kvdiag as a table; `$name` in it is a value."""
-        return self._db.sql(sql, params=_used(sql, values)).to_arrow_table()
+        with self._as_merged():
+            return self._db.sql(sql, params=_used(sql, values)).to_arrow_table()
+
+    @contextmanager
+    def _as_merged(self) -> Iterator[None]:
+        """Raise MergedError for a file that is gone."""
+        try:
+            yield
+        except duckdb.IOException as error:
+            if f"/{ROOT}/" not in str(error):  # a file that the user named
+                raise
+            raise MergedError(f"{self._address}: a run merged the results meanwhile; try again") from None
 
     def ask(self, sql: str, **values: object) -> Answer:
         """Return the result of a SELECT of kvdiag."""

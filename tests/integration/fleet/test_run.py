@@ -415,6 +415,19 @@ def test_folders_above_the_nodes(tmp_path):
     assert sorted(note.partition(":")[0] for note in notes) == ["2026-03-11", "eu", "eu/2026-03-12"]
 
 
+def test_a_merge_while_a_question_is_asked(tmp_path):
+    """A file that was listed and is gone is said to have been merged, not a fault of kvdiag."""
+    write_node(tmp_path / "logs", "node-a", [("00:00", ADDED)])
+    ran(tmp_path / "logs", tmp_path / "out")
+    compacted(tmp_path / "out")
+    asked = Questions(place(str(tmp_path / "out")))
+    (file,) = (tmp_path / "out/v2/inputs").rglob("*.parquet")
+    file.unlink()
+    for ask in (asked.ask, asked.ask_user, partial(asked.keep, "kept")):
+        with pytest.raises(UsageError, match="merged the results meanwhile"):
+            ask("SELECT node FROM inputs")
+
+
 def test_the_node_that_is_hit_is_counted(tmp_path):
     """A finding of a controller hits the node that it is about; what several nodes show hits each; a symptom hits none."""
     finding = {"title": "t", "severity": "high", "severity_rank": 3, "verdict": "possible", "role": "cause"}
