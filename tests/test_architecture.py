@@ -121,7 +121,7 @@ WIDE = {
     "inputs": 18,
     "formats": 17,
     "base": 12,
-    "events": 12,
+    "events": 13,
     "history": 22,
     "rules": 20,
     "report": 16,
