@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 from typing import Any
 
 from kvdiag.base.versions import format_range, read_range
@@ -28,45 +26,6 @@ _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
 _CLEAN_ALREADY = frozenset(
     {"json", "says", "cause", "first_step", "first_command", "text"}
 )  # redacted by those who write them here
-# Parts of a text that are other ones in each line: names by UUID, ids of containers, times. No form of a secret depends
-# on their digits, so that one text is looked through for all that differ only in these: a third of its time.
-_VARIES = re.compile(
-    r"(?P<uuid>\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b)|(?P<id>(?<![0-9a-zA-Z])[0-9a-f]{64}(?![0-9a-zA-Z]))"
-    r"|(?P<time>(?<![0-9])\d\d:\d\d:\d\d(?:\.\d{1,9})?(?![0-9]))"
-)
-_TYPICAL = {
-    "uuid": "7d1f0c9e-4b3a-4e8d-9a62-c05f7b91e3d4",
-    "id": "9b1c4f07d2e85a36c7f0e1928d4b6a53f8e27c9014d5b3a6e0f19c82d7a4b563",
-    "time": "20:39:21.779765",
-}
-
-
-@lru_cache(4_096)  # kinds, components and sources repeat
-def clean_text(text: str) -> str:
-    """Return text without secrets."""
-    if len(text) > _LONGEST:
-        return redacted(text)
-    typical = _VARIES.sub(lambda found: _TYPICAL[found.lastgroup or ""], text)
-    return text if _is_clean(typical) else redacted(text)
-
-
-def _clean_value(name: str, value: str) -> str:
-    """Return a value without secrets, which its name may make it."""
-    typical = _VARIES.sub(lambda found: _TYPICAL[found.lastgroup or ""], value[:_LONGEST])
-    return value if len(value) <= _LONGEST and _is_clean_value(name, typical) else redacted_value(name, value)
-
-
-@lru_cache(8192)
-def _is_clean_value(name: str, value: str) -> bool:
-    return redacted_value(name, value) == value
-
-
-@lru_cache(8192)
-def _is_clean(text: str) -> bool:
-    return redacted(text) == text
-
-
-_LONGEST = 4_096  # characters; longer texts are rare, and would fill the cache
 
 
 def rows(
@@ -89,7 +48,7 @@ def rows(
     tables: Mapping[str, Iterable[Row]] = {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
         "events": (
-            _event(one, volumes.get(id(one), ""), relative, clean_text(one.text) if is_kept else "")
+            _event(one, volumes.get(id(one), ""), relative, redacted(one.text) if is_kept else "")
             for one in history.events
             if (is_kept := is_movable(one)) or one.kind in wide
         ),
@@ -109,7 +68,7 @@ def _shown(row: Row) -> Row:
 
 def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
     if isinstance(value, str):
-        return clean_text(value)
+        return redacted(value)
     if isinstance(value, dict):
         return {name: _clean(part) for name, part in value.items()}
     return [_clean(part) for part in value] if isinstance(value, list) else value
@@ -118,9 +77,9 @@ def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
 def _clean_document(value: Any, key: str = "") -> Any:  # noqa: ANN401  # JSON's own types
     """Return the value without secrets as `json_text` redacts it; its lines are those of the events, cleaned once."""
     if isinstance(value, str):
-        return _clean_value(key, value)
+        return redacted_value(key, value)
     if isinstance(value, dict):
-        return {clean_text(name): _clean_document(part, name) for name, part in value.items()}
+        return {redacted(name): _clean_document(part, name) for name, part in value.items()}
     return [_clean_document(part, key) for part in value] if isinstance(value, list | tuple) else value
 
 
@@ -152,10 +111,10 @@ def finding_row(found: Finding, versions: Sequence[SeenVersion], node: str, rela
         "ends": found.ends,
         "healed": found.healed,
         "count": found.count,
-        "says": clean_text(found.texts.all.says),
-        "cause": clean_text(found.texts.all.cause),
-        "first_step": clean_text(step.get("text") or ""),
-        "first_command": clean_text(step.get("run") or ""),
+        "says": redacted(found.texts.all.says),
+        "cause": redacted(found.texts.all.cause),
+        "first_step": redacted(step.get("text") or ""),
+        "first_command": redacted(step.get("run") or ""),
         "finding": found.key,
         "explained_by": found.explained_by,
         "incident": found.incident,
@@ -196,12 +155,12 @@ def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
         "time": event.time,
         "ends": event.ends,
         "kind": event.kind,
-        "component": clean_text(event.component),
-        "log_node": clean_text(event.node),
-        "volume": clean_text(volume),
-        "refs": [{"kind": ref.kind, "value": clean_text(ref.value)} for ref in event.refs],
-        "attrs": [{"kind": name, "value": _clean_value(name, value)} for name, value in event.attrs.items()],
-        "source": clean_text(relative(event.origin.source)),
+        "component": redacted(event.component),
+        "log_node": redacted(event.node),
+        "volume": redacted(volume),
+        "refs": [{"kind": ref.kind, "value": redacted(ref.value)} for ref in event.refs],
+        "attrs": [{"kind": name, "value": redacted_value(name, value)} for name, value in event.attrs.items()],
+        "source": redacted(relative(event.origin.source)),
         "line": event.origin.line,
         "count": event.count,
         "text": text,
@@ -290,7 +249,7 @@ def _errors(report: Report, relative: Relative) -> Iterator[Row]:
             "component": group.component,
             "call": group.where,
             "level": str(group.level),
-            "says": clean_text(group.message),
+            "says": redacted(group.message),
             "count": group.count,
             "begins": group.begins,
             "ends": group.ends,

@@ -43,6 +43,9 @@ def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identiti
             return node_entity(key)
 
 
+MOST_LINKED = 64  # subjects of one line; a longer list does not show which uses which
+
+
 def node_entity(key: str) -> Entity:
     """Return the entity of a node; `key` is its name, empty if no log contains it."""
     ids = {"node": key} if key and not key.startswith(NAMELESS) else {}
@@ -101,7 +104,7 @@ def _runtime_thing(kind: SubjectKind, key: str, events: Sequence[Event], identit
 
 def _unique_ref(events: Sequence[Event], name: str) -> dict[str, str]:
     """Return the ref of that kind if all events have the same one; a volume of many pods has no pod."""
-    values = {value for event in events if (value := event.ref(name))}
+    values = {value for event in events if len(event.refs) <= MOST_LINKED and (value := event.ref(name))}
     return {name: values.pop()} if len(values) == 1 else {}
 
 

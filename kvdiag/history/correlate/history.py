@@ -16,7 +16,7 @@ from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages, inferred, printed
-from kvdiag.history.correlate.entities import describe
+from kvdiag.history.correlate.entities import MOST_LINKED, describe
 from kvdiag.history.correlate.event_filter import (
     EVERYTHING,
     STARTS,
@@ -38,7 +38,6 @@ from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Tim
 from kvdiag.model.values import SubjectKind
 
 CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node, and gets no calls from kubelet
-MOST_LINKED = 64  # subjects of one line; a longer list does not show which uses which
 NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
 Subject = tuple[SubjectKind, str]
 

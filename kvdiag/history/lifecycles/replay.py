@@ -73,7 +73,8 @@ class _Walker:
 
     def apply(self, step: Step, event: Event, label: str) -> Transition:
         """The transition of one event."""
-        before, holder = self.state, event.ref("pod_uid") or event.ref("target_path")
+        before = self.state
+        holder = (event.ref("pod_uid") or event.ref("target_path")) if step.holds else ""  # a line may have 5,000 refs
         others = self.holders - {holder} if step.holds < 0 and holder else set()
         self.steps += 1
         self._forget(step, event)
