@@ -40,6 +40,14 @@ START = "failed to create shim task: OCI runtime create failed: runc create fail
         ("lookup mon.example.org on 192.0.2.53:53: no such host", "NXDOMAIN"),
         ("stat /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory", "BOOTSTRAP"),
         ("stat /etc/kubernetes/other.conf: no such file or directory", "ENOENT"),
+        ("hcsshim::ActivateLayer failed in Win32: The parameter is incorrect. (0x57)", "HCS"),
+        ("hcnCreateNetwork failed in Win32: The parameter is incorrect. (0x57)", "HNS"),
+        ('failed to resolve image "sha256:ab12": not found', "IMAGE_NOT_STORED"),
+        ("vol 8f. ServerFaultCode: Cannot complete login due to an incorrect user name or password.", "VSPHERE_LOGIN"),
+        ("CNS: Failed to retrieve datastore for vol 8f. (vim.fault.NotFound)", "VSPHERE_DISK"),
+        ("CNS: Failed to retrieve datastore for vol 8f. (vim.fault.HostCommunication)", ""),
+        ("Failed to set nvme_core io_timeout: Permission denied (os error 13)", "EACCES"),
+        ("Failed to set nvme_core io_timeout: No such file or directory (os error 2)", "NVME_FABRICS"),
     ],
 )
 def test_primitive(text, primitive):
