@@ -217,5 +217,5 @@ def test_lint(folder, old, new, message):
 
 
 def test_the_page_of_kinds_is_up_to_date():
-    """docs/event-kinds.md says what the vocabulary says; `python -m kvdiag.events.vocabulary` writes it."""
+    """docs/event-kinds.md says what the vocabulary says; `python -m tools.event_kinds` writes it."""
     assert (ROOT / "docs" / "event-kinds.md").read_text(encoding="utf-8") == kinds_page(patterns.vocabulary())
