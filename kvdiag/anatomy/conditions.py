@@ -101,11 +101,6 @@ def _beheaded() -> Mapping[str, str]:
     return {f" {part[0].literal}"[2:]: one.id for one in known for part in one.texts if len(part) == 1}
 
 
-@lru_cache(maxsize=MOST_ANSWERS)
-def _has_number(text: str) -> bool:
-    return has_number(text)
-
-
 def _accepts(words: Collection[str]) -> Callable[[Collection[str]], bool]:
     included = frozenset(word for word in words if not word.startswith("!"))
     refused = frozenset(word[1:] for word in words if word.startswith("!"))
@@ -123,7 +118,7 @@ def _words_of_causes(causes: Collection[str]) -> Callable[[str], bool]:
         low = text.lower()
         return (
             any(literal in low for literal in literals)
-            or (is_numbered and _has_number(text))
+            or (is_numbered and has_number(text))
             or (is_exit and has_exit_code(text))
         )
 

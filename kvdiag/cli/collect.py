@@ -69,7 +69,8 @@ def command(
         _deliver(archive, dest)
     for note in bundle.notes:
         print_note(note)
-    print_note(f"{len(found)} logs, {size - bundle.left:,} bytes, from {begin:%F %TZ} to {end:%F %TZ}: {dest}")
+    logs_found = "1 log" if len(found) == 1 else f"{len(found)} logs"
+    print_note(f"{logs_found}, {size - bundle.left:,} bytes, from {begin:%F %TZ} to {end:%F %TZ}: {dest}")
 
 
 def _span(since: str, day: str) -> tuple[datetime, datetime]:

@@ -141,7 +141,7 @@ class Bundle:
 
 
 class _Tail:
-    """The end of a stream, in at most `most` bytes: two halves, of which the older one is overwritten."""
+    """The end of a stream, in at most `most` bytes: two halves; the newer one replaces the older one."""
 
     def __init__(self, most: int) -> None:
         self._half, self.cut = max(1, most // 2), False

@@ -37,7 +37,7 @@ _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "/
 
 @cache
 def anchors() -> Anchors:
-    """Return the words of which every text with a secret has one, but for tokens and keys."""
+    """Return the words: each text with a secret has one of them, except tokens and keys."""
     return Anchors(_NAME_ANCHORS | _AROUND | commands.ANCHORS)
 
 
