@@ -54,7 +54,7 @@ def analyze_case(
     """Return the report on all inputs of a case, and the history that it is based on."""
     options, error_index = case.options, ErrorIndex(known_benign())
     inputs = case.inputs() if options.paths or not texts else ()
-    analysis = case.read(chain(texts, inputs), progress, error_index.begin)
+    analysis = case.read(chain(texts, inputs), progress, error_index)
     history, readings, logs, clocks = analysis
     options = case.options  # times of day now have a date
     readings = tuple(error_index.widened(readings, clocks))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cache
 from itertools import chain
 from math import inf
@@ -15,6 +16,7 @@ from kvdiag.analysis.finding_filters import at_last_day, is_sure_and_grave, requ
 from kvdiag.base.clock import is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
 from kvdiag.base.pattern_folder import builtin_patterns
+from kvdiag.base.processes import cores
 from kvdiag.events.raw_events import EventMatch
 from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.vocabulary import EVENTS, Vocabulary, load_vocabulary
@@ -23,9 +25,10 @@ from kvdiag.history.correlate.event_filter import Scope
 from kvdiag.history.correlate.history import build_history
 from kvdiag.history.correlate.incidents import incident_of_input, incidents
 from kvdiag.history.ingest.blocks import Input
+from kvdiag.history.ingest.input_reader import SIZE, SMALL, InputReader
 from kvdiag.history.ingest.limits import LimitReachedError, TimeIsUpError, limited, unread_errors
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.log_reader import MAX_EVENTS, ListenerFactory, LogRead, Progress, ReadOptions, read_source
+from kvdiag.history.ingest.log_reader import MAX_EVENTS, LineReaders, Listeners, LogRead, Progress
 from kvdiag.inputs.paths import sources
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.source import Source
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 Note = Callable[[InputError], None]  # called with problems of inputs
 Clocks = Mapping[str, SourceClock]
+MOST_JOBS = 8  # processes by default: joining what they read takes one core as long as reading it takes eight
 TOO_MANY = f"limit of {MAX_EVENTS:,} events reached"
 
 
@@ -117,15 +121,12 @@ class Case:
         self,
         given: Iterable[Input] | None = None,
         progress: Progress = lambda _source, _bytes: None,
-        make_listener: ListenerFactory | None = None,
+        listeners: Listeners | None = None,
     ) -> Analysis:
-        """Read all inputs, or those `given`, into one history.
-
-        `make_listener` returns for each log the listener for its blocks.
-        """
+        """Read all inputs, or those `given`, into one history; `listeners` get the blocks of each log besides."""
         reads: list[LogRead] = []
         snapshot_reads: list[SnapshotRead] = []
-        self._read_each(self.inputs() if given is None else given, reads, snapshot_reads, progress, make_listener)
+        self._read_each(self.inputs() if given is None else given, reads, snapshot_reads, progress, listeners)
         clocks = self.clocks(reads)
         rules = self._rules_of_lines(reads) if self._judges_only else None
         kinds = None if rules is None else kinds_of(rules)
@@ -230,27 +231,39 @@ class Case:
         reads: list[LogRead],
         snapshot_reads: list[SnapshotRead],
         progress: Progress,
-        make_listener: ListenerFactory | None,
+        listeners: Listeners | None,
     ) -> None:
         """Add to `reads` and `snapshot_reads` one by one: at a limit, what was read so far is kept."""
-        vocabulary, scan = self.patterns.vocabulary, make_scanner(self.patterns.vocabulary.literals)
-        remaining, counter, room = iter(given), _ReadCounter(progress, self.options.limit), MAX_EVENTS
+        vocabulary, limit = self.patterns.vocabulary, self.options.limit
+        readers = LineReaders(vocabulary, make_scanner(vocabulary.literals), listeners)
+        reader = InputReader(
+            self._logs_of(given, snapshot_reads), readers, self.problems.append, _Deadline(progress, limit).count
+        )
         try:
-            with limited(self.options.limit):
-                for source in remaining:
-                    counter.begin(source)
-                    with skip_faults(source.name, self.problems.append):
-                        log = _log_of(source, snapshot_reads)
-                        if log is not None:
-                            how = ReadOptions(make_listener, room)
-                            for read in read_source(log, vocabulary, scan, self.problems.append, counter.add, how):
-                                reads.append(read)
-                                room -= len(read.log.raw_events)
-                    counter.end()
+            with limited(limit), closing(reader.reads(self._jobs, SIZE if limit is None else SMALL)) as logs:
+                reads.extend(logs)
         except LimitReachedError as reached:
-            is_time = isinstance(reached, TimeIsUpError)
-            limit = f"time limit reached ({self.options.limit or 0:g} s)" if is_time else TOO_MANY
-            self.problems.extend(unread_errors(counter.source, counter.size, remaining, self.options.paths, limit))
+            reads.extend(reader.begun())
+            what = f"time limit reached ({limit or 0:g} s)" if isinstance(reached, TimeIsUpError) else TOO_MANY
+            self.problems.extend(unread_errors(reader.reading, reader.size, reader.rest, self.options.paths, what))
+
+    @property
+    def _jobs(self) -> int:
+        """Return how many processes read; one if an input may make them wait: what is before it is read first."""
+        paths = self.options.paths or ("-",)
+        return (
+            1
+            if any(path == "-" or Path(path).is_fifo() for path in paths)
+            else self.options.jobs or min(cores(), MOST_JOBS)
+        )
+
+    def _logs_of(self, given: Iterable[Input], snapshot_reads: list[SnapshotRead]) -> Iterator[Input]:
+        """Yield the log in each input that has one; snapshots are added to `snapshot_reads`."""
+        for source in given:
+            with skip_faults(source.name, self.problems.append):
+                log = _log_of(source, snapshot_reads)
+                if log is not None:
+                    yield log
 
 
 def _with_folder(folder: str, finding: Finding) -> Finding:
@@ -259,29 +272,18 @@ def _with_folder(folder: str, finding: Finding) -> Finding:
     return finding._replace(folder=folder, explained_by=f"{above}#{folder}" if above else None)
 
 
-class _ReadCounter:
-    """The input being read, and the number of bytes read of it."""
+class _Deadline:
+    """Passes progress on, and ends reading when the time is up."""
 
     def __init__(self, progress: Progress, seconds: float | None) -> None:
         self._progress = progress
         self._ends = monotonic() + seconds if seconds else inf  # checked here, as no signal interrupts a thread
-        self.source: Input | None = None
-        self.size = 0
 
-    def begin(self, source: Input) -> None:
-        """Begin another input."""
-        self.source, self.size = source, 0
-
-    def add(self, name: str, size: int) -> None:
-        """Add to the number of bytes read. Raise TimeIsUpError after the time limit."""
+    def count(self, name: str, size: int) -> None:
+        """Pass on the number of bytes read. Raise TimeIsUpError after the time limit."""
         if monotonic() > self._ends:
             raise TimeIsUpError
-        self.size += size
         self._progress(name, size)
-
-    def end(self) -> None:
-        """End the input."""
-        self.source = None
 
 
 def read_history(given: Iterable[Input], patterns: Patterns, options: Options) -> Analysis:

@@ -8,6 +8,7 @@ PUBLIC = (
     "errors",
     "identity_cache",
     "pattern_folder",
+    "processes",
     "regex",
     "safe_values",
     "suggestions",

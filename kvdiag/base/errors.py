@@ -29,6 +29,16 @@ class InputError(KvdiagError):
         self.source, self.problem = source, problem
         super().__init__(f"{source}: {problem}")
 
+    def __reduce__(self) -> tuple[Callable[..., InputError], tuple[type[InputError], str, str]]:
+        """Return how a copy is made in another process; the classes take different arguments."""
+        return _restored, (type(self), self.source, self.problem)
+
+
+def _restored(kind: type[InputError], source: str, problem: str) -> InputError:
+    error = kind.__new__(kind)
+    InputError.__init__(error, source, problem)
+    return error
+
 
 class UnexpectedError(InputError):
     """A bug in kvdiag that occurred while it read an input: that line or input is lost, the others are analyzed."""

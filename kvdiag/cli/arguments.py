@@ -61,6 +61,10 @@ Limit = Annotated[
         "--limit-seconds", metavar="N", min=0.1, help="Stop reading after N seconds, report what was not read, exit 3."
     ),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option("-j", "--jobs", metavar="N", min=0, help="Read logs with N processes; 0: one for each core, up to 8."),
+]
 NamespaceOption = Annotated[
     str,
     typer.Option(
@@ -145,6 +149,7 @@ class LogOptions(NamedTuple):
     patterns: PatternFolders = None
     year: YearOption = None
     tz: ZoneOption = ""
+    jobs: Jobs = 0
 
     def of(self, paths: Sequence[str] | None) -> Options:
         """Return the options for these paths. Raise UsageError for an invalid value."""
@@ -159,6 +164,7 @@ class LogOptions(NamedTuple):
             patterns=folders(self.patterns),
             year=self.year,
             zone=east,
+            jobs=self.jobs,
         )
 
 

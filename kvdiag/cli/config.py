@@ -66,6 +66,7 @@ KEYS: Mapping[str, Callable[[object], Any]] = {
     "baseline": _text,
     "suppressions": _text,
     "limit-seconds": _integer,
+    "jobs": _integer,
 }
 """Options that may be configured, and parsers of their values, which raise TypeError with the expected type."""
 

@@ -52,4 +52,6 @@ def run_short(form: ShortForm) -> int:
 
     usual = OutputOptions()
     output, fail_on = form.values.get("output", usual.output), form.values.get("fail_on", usual.fail_on)
-    return run_analysis(Options(paths=form.paths), usual._replace(output=output, fail_on=fail_on, quiet=form.quiet))
+    return run_analysis(
+        Options(paths=form.paths, jobs=0), usual._replace(output=output, fail_on=fail_on, quiet=form.quiet)
+    )

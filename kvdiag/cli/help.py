@@ -50,7 +50,7 @@ class Command(TyperCommand):
 
 
 SECTIONS: Mapping[str, str] = {
-    **dict.fromkeys(("follow", "limit_seconds", "patterns", "year", "tz", "component"), "Input"),
+    **dict.fromkeys(("follow", "limit_seconds", "jobs", "patterns", "year", "tz", "component"), "Input"),
     **dict.fromkeys(("since", "until", "namespace", "pod", "volume", "node", "severity", "rule"), "Filters"),
     "show_possible": "Filters",
     **dict.fromkeys(("fail_on", "baseline", "write_baseline", "suppressions"), "CI"),

@@ -73,7 +73,7 @@ def node(
     with ExitStack() as stack:
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvdiag-")))
         read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
-        options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year)
+        options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year, jobs=0)
         outputs = OutputOptions(output=output, fail_on=fail_on, quiet=quiet, verbose=verbose, no_color=no_color)
         outputs = outputs._replace(no_redact=no_redact, no_pager=no_pager)
         outputs = outputs._replace(links=save is not None)  # otherwise the files of the links are deleted

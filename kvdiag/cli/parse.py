@@ -12,7 +12,7 @@ from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.report.jsontext import json_text, record_line
 
 
-@grouped("since", "until", "patterns")
+@grouped("since", "until", "patterns", "jobs")
 def command(*, paths: Paths = None, logs: LogOptions, no_redact: NoRedact = False) -> None:
     """Print every log record as JSON lines."""
     problems: list[InputError] = []

@@ -4,6 +4,7 @@ PUBLIC = (
     "lint",
     "made_names",
     "names",
+    "packed_events",
     "raw_events",
     "recognise",
     "rendering",

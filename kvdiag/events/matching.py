@@ -93,10 +93,7 @@ class Matcher:
     def _reader(self, number: int) -> ValueReader:
         """Return the reader of the values of a wording, created at its first match."""
         self.wordings.add(number)
-        names = self._vocabulary.matcher(number).names
-        naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
-        links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
-        reader = self._readers[number] = ValueReader(partial(_read, names), names, naming, links)
+        reader = self._readers[number] = value_reader(self._vocabulary, number)
         return reader
 
     def _prepare(self, number: int) -> _Quick:
@@ -104,6 +101,14 @@ class Matcher:
         matcher = self._vocabulary.matcher(number)
         quick = self._quick[number] = (*(matcher.quick or (None, 0)), matcher.otherwise)
         return quick
+
+
+def value_reader(vocabulary: Vocabulary, number: int) -> ValueReader:
+    """Return the reader of the values of a wording."""
+    names = vocabulary.matcher(number).names
+    naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
+    links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
+    return ValueReader(partial(_read, names), names, naming, links, number)
 
 
 def _read(names: Sequence[str], values: Values) -> Meaning:

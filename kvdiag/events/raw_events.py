@@ -24,13 +24,15 @@ Values = tuple[bytes | None, ...]
 class ValueReader(NamedTuple):
     """The reader of the values of a wording, the names of the values, and the positions of those that are names.
 
-    `links` if they may link names: two in one line, or one inside another, such as a pod's UID in a path.
+    `links` if they may link names: two in one line, or one inside another, such as a pod's UID in a path. `wording` is
+    its number in the vocabulary, -1 for values that were read at once.
     """
 
     read: Callable[[Values], Meaning]
     names: Sequence[str] = ()
     naming: tuple[int, ...] = ()
     links: bool = False
+    wording: int = -1
 
 
 class EventMatch:
@@ -75,6 +77,18 @@ class EventMatch:
             self._meaning = self._reader.read(self._values)
             self._values = ()  # of 100,000 events 20 MB
         return self._meaning
+
+    @property
+    def unread(self) -> tuple[int, Values, Meaning | None]:
+        """Return the wording, and its values as long as nobody has read them; then their meaning."""
+        return self._reader.wording, self._values, self._meaning
+
+    @classmethod
+    def restored(cls, entry: Entry, reader: ValueReader | None, values: Values, meaning: Meaning | None) -> EventMatch:
+        """Return an event match as it was when `unread` was asked; `reader` is that of its wording, if it has one."""
+        event_match = cls(entry, reader or _KNOWN, values)
+        event_match._meaning = meaning
+        return event_match
 
     def attr(self, name: str) -> str:
         """Return the attribute of that name, empty if there is none; values are read only if the wording has it."""

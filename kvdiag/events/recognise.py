@@ -71,6 +71,11 @@ class Recogniser:
         return self._rpc.lines
 
     @property
+    def polls(self) -> list[tuple[Match, RawEvent]]:
+        """Return the polls, each with its wording and values."""
+        return self._repeats.started
+
+    @property
     def wordings(self) -> set[int]:
         """Return the wordings that matched."""
         return self._matcher.wordings
@@ -194,17 +199,21 @@ class Recogniser:
         """Read all events of a line; return how many a copy of the line must not add again."""
         events, pieces = 0, 0
         kinds: set[str] = set()
+        counted: set[str] = set()  # kinds of which the line repeats a poll
         for literal in ids:
             found = self._matcher.match(literal, parsed[1])
             if found is None:
                 continue
             owner = self._vocabulary.owner(found[0])
+            if owner.is_embedded and owner.kind in counted:
+                continue
             is_again = owner.is_embedded and owner.kind in kinds
             kinds.add(owner.kind)
             events += not is_again
             self.recognised += not is_again
             is_poll = found[0] in self._polls
             if is_poll and parsed[0] is not None and self._repeats.count_repeat(found, parsed[0], parsed[2]):
+                counted.add(owner.kind)
                 if events == 1 and len(ids) == 1:
                     self._repeats.remember_poll(place.line[rest:], found)
                 continue

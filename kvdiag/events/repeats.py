@@ -17,6 +17,7 @@ class Repeats:
         self.duplicates = 0
         self.polls: dict[bytes, RawEvent] = {}  # the text of a poll, without the time, and its event
         self.event_counts: dict[int, int] = {}  # hash of a line: how many events it has; 0.1 µs
+        self.started: list[tuple[Match, RawEvent]] = []  # all polls, in their order
         self._folding: dict[Match, RawEvent] = {}
 
     def count_repeat(self, found: Match, stamp: int, process: Process) -> bool:
@@ -46,9 +47,11 @@ class Repeats:
     def start_poll(self, found: Match, raw_event: RawEvent) -> None:
         """Begin to count the repeats of a poll."""
         self._folding[found] = raw_event
+        self.started.append((found, raw_event))
 
     def retain(self, events: list[RawEvent]) -> None:
         """Keep only these polls; any other begins again."""
         kept_ids = {id(raw_event) for raw_event in events}
         self._folding = {found: raw_event for found, raw_event in self._folding.items() if id(raw_event) in kept_ids}
+        self.started = [(found, raw_event) for found, raw_event in self.started if id(raw_event) in kept_ids]
         self.polls = {words: raw_event for words, raw_event in self.polls.items() if id(raw_event) in kept_ids}

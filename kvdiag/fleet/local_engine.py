@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
+from kvdiag.base.processes import cores
 from kvdiag.fleet.guard import Guard
 from kvdiag.fleet.unit import work
 from kvdiag.fleet.values import Job, Outcome
@@ -28,8 +28,3 @@ def run_local(jobs: Iterable[Job], workers: int = 0) -> Iterator[Outcome]:
     finally:
         guard.stop()
         pool.shutdown(cancel_futures=True)
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,6 +10,7 @@ PUBLIC = (
     "correlate.incidents",
     "correlate.nodes",
     "ingest.blocks",
+    "ingest.input_reader",
     "ingest.limits",
     "ingest.log_events",
     "ingest.log_reader",

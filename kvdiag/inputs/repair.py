@@ -128,6 +128,11 @@ class TextRepair:
     def __init__(self) -> None:
         self._active: set[str] | None = None
 
+    @property
+    def is_active(self) -> bool:
+        """Return whether a repair was needed, which later blocks get too."""
+        return bool(self._active)
+
     def repair(self, data: bytes) -> RepairedBlock:
         """Return the block with the repairs that earlier blocks or its own text need."""
         cut, torn = 0, tuple[int, ...]()

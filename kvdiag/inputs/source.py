@@ -30,7 +30,8 @@ class Source(NamedTuple):
     is None for a stream and for a member of an archive: their reader is `given`, and can be opened once, before the
     next source is requested. `size` and `modified` (bytes, and seconds since 1970) are None if unknown. `compression`
     is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log. `is_named` is False if the input was only
-    found in a folder or an archive.
+    found in a folder or an archive. Of a stretch of a file, `begins` and `ends` are its first byte and the one after
+    its last, None at the end of the file.
     """
 
     name: str
@@ -42,11 +43,18 @@ class Source(NamedTuple):
     given: Reader | None = None
     evidence: str = ""
     is_named: bool = False
+    begins: int = 0
+    ends: int | None = None
 
     @property
     def place(self) -> Provenance:
         """Return node and container according to the path."""
         return provenance_of(self.name)
+
+    @property
+    def is_stretch(self) -> bool:
+        """Return whether it is a stretch of a file, and not all of it."""
+        return self.begins > 0 or self.ends is not None
 
     def open(self) -> SourceReader:
         """Open the input. Errors go to `problem`, and the bytes end: nothing is raised."""
@@ -64,23 +72,27 @@ class Source(NamedTuple):
         file = open_file(self.path)
         if self.compression:
             return decompressing_reader(self.compression, MeteredReader(file, budget.add_packed), budget)
-        return WatchedFile(self.path, file, lambda why: self.problem(InputError(self.name, why)))
+        file.seek(self.begins)
+        return WatchedFile(self.path, file, lambda why: self.problem(InputError(self.name, why)), self.ends)
 
 
 class WatchedFile:
     """A regular file, read without its holes; if it changed meanwhile, that goes to `problem` at its end."""
 
-    def __init__(self, path: Path, file: io.FileIO, problem: Callable[[str], None]) -> None:
-        self._path, self._file, self._problem = path, file, problem
+    def __init__(self, path: Path, file: io.FileIO, problem: Callable[[str], None], ends: int | None = None) -> None:
+        """Read up to the byte `ends`, by default to the end of the file."""
+        self._path, self._file, self._problem, self._ends = path, file, problem, ends
         self._size: int | None = os.fstat(file.fileno()).st_size  # None once the end was reached
 
     def readinto(self, buffer: memoryview, /) -> int:
         """Fill the buffer; of a hole in a sparse file only the first NUL bytes are returned."""
+        if self._ends is not None:
+            buffer = buffer[: max(0, self._ends - self._file.tell())]
         got = self._file.readinto(buffer) or 0  # None if a file of /proc has no data now
         if got:
             if not buffer[got - 1] and not buffer[0] and not any(buffer[:got]):
                 self._skip_hole()
-        elif self._size is not None:
+        elif self._size is not None and self._ends is None:
             self._check()
             self._size = None
         return got

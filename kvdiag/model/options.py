@@ -13,7 +13,8 @@ class Options(NamedTuple):
     """Inputs, narrowing and hints; times are microseconds UTC, `zone` microseconds east of UTC.
 
     `since_clock` and `until_clock` are times of day (microseconds UTC) on the last day of the logs, which is known once
-    these are read; `since` and `until` follow from them then. Reading stops after `limit` seconds. Findings below
+    these are read; `since` and `until` follow from them then. Reading stops after `limit` seconds. `jobs`
+    processes read the logs, 0 means as many as there are cores. Findings below
     `severity` are left out. None and empty mean no restriction.
     """
 
@@ -33,4 +34,5 @@ class Options(NamedTuple):
     components: Mapping[str, str] = EMPTY
     show_possible: bool = True
     limit: float | None = None
+    jobs: int = 1
     severity: Severity = Severity.INFO

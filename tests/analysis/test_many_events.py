@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kvdiag.analysis import case as reading
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.case import Case
+from kvdiag.history.ingest import input_reader as reading
 from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.values import SubjectKind

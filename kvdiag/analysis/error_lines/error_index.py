@@ -38,6 +38,10 @@ class ErrorIndex:
         lines = self._logs[source] = ErrorLines(self._entries, self._quota, self._marks)
         return lines
 
+    def detached(self) -> ErrorLines:
+        """Return a listener for a part of a log, or for one that another process reads."""
+        return ErrorLines(self._entries, LineQuota(), self._marks)
+
     def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
         """Yield the readings, extended to the time of the first and last error line."""
         for reading in readings:

@@ -66,12 +66,12 @@ class GroupKey(NamedTuple):
 
 @dataclass(slots=True)
 class LineGroup:
-    """Similar lines: the first of them, and the object names in the first few."""
+    """Similar lines: the first of them, and the object names in the first few, each with the first that has it."""
 
     key: GroupKey
     line: int
     sample: bytes
-    subjects: dict[str, None] = field(default_factory=dict)
+    subjects: dict[str, int] = field(default_factory=dict)
     looked_at: int = 0
 
     def add_names(self, line: bytes) -> None:
@@ -79,7 +79,14 @@ class LineGroup:
         self.looked_at += 1
         for name in _NAME.findall(line[:LONGEST_SAMPLE].decode("utf-8", "replace")):
             if len(self.subjects) < MOST_SUBJECTS:
-                self.subjects[name] = None
+                self.subjects.setdefault(name, self.looked_at)
+
+    def go_on(self, following: LineGroup) -> None:
+        """Add the names in the first lines of the same group in the next stretch of the log."""
+        for name, at in following.subjects.items():
+            if self.looked_at + at <= LOOKED_AT and len(self.subjects) < MOST_SUBJECTS:
+                self.subjects.setdefault(name, self.looked_at + at)
+        self.looked_at = min(LOOKED_AT, self.looked_at + following.looked_at)
 
 
 class HourBucket(NamedTuple):
@@ -95,6 +102,20 @@ class LineQuota:
 
     def __init__(self, left: int = MOST_LINES) -> None:
         self.left = left
+
+
+class ErrorColumns(NamedTuple):
+    """What `ErrorLines` has collected of a log, or of a stretch of it; the columns are as there."""
+
+    groups: list[LineGroup]
+    lines: array[int]
+    below: array[int]
+    stamps: array[int]
+    words: array[int]
+    group_of: array[int]
+    entry_of: array[int]
+    beyond: Counter[HourBucket]
+    repeated: dict[int, tuple[int, int]]
 
 
 _Similar = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entries that may fit
@@ -140,6 +161,37 @@ class ErrorLines:
                 raise
             except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
                 self.faults.setdefault(describe_fault(error), line_of(number))
+
+    def part(self) -> ErrorColumns:
+        """Return what was collected."""
+        return ErrorColumns(
+            self.groups, self.lines, self.below, self.stamps, self.words, self.group_of, self.entry_of, self.beyond,
+            self.repeated,
+        )  # fmt: skip
+
+    def extend(self, part: object, first_line: int) -> None:
+        """Add what was collected of the next stretch; `first_line` lines of the log are before it."""
+        assert isinstance(part, ErrorColumns)  # noqa: S101 (for mypy: the reader of logs knows only that it is an object)
+        group_of = [self._same_group(group, first_line) for group in part.groups]
+        before, kept = len(self.lines), min(len(part.lines), max(0, self._quota.left))
+        self._quota.left -= kept
+        self.lines.extend([line + first_line for line in part.lines[:kept]])
+        self.below += part.below[:kept]
+        self.stamps += part.stamps[:kept]
+        self.words += part.words[:kept]
+        self.group_of.extend([group_of[number] for number in part.group_of[:kept]])
+        self.entry_of += part.entry_of[:kept]
+        self.repeated |= {before + at: repeats for at, repeats in part.repeated.items() if at < kept}
+        for at in range(kept, len(part.lines)):
+            self.beyond[HourBucket(group_of[part.group_of[at]], part.entry_of[at], part.stamps[at] // HOUR)] += 1
+        for bucket, count in part.beyond.items():
+            self.beyond[bucket._replace(group=group_of[bucket.group])] += count
+
+    def _same_group(self, group: LineGroup, first_line: int) -> int:
+        """Return the number that a group of a part has here, and add its names."""
+        number = self._group(group.key, group.sample, group.line + first_line) if group.line else REST
+        self.groups[number].go_on(group)
+        return number
 
     def _read(self, line: bytes, number: int) -> None:
         """Add one line with its number in the input."""

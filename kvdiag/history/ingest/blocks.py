@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from kvdiag.base.errors import InputError
@@ -12,12 +12,16 @@ from kvdiag.formats.pasted.framed import detect as framed
 from kvdiag.formats.pasted.wrapped import detect as wrapped
 from kvdiag.inputs.folded import DETECTORS, HEAD, rewriting_reader
 from kvdiag.inputs.lines import Receiver
-from kvdiag.inputs.readers import BorrowedReader, ByteSource
-from kvdiag.inputs.repair import TextRepair, Transcoded
+from kvdiag.inputs.readers import BorrowedReader, ByteSource, Reader
+from kvdiag.inputs.repair import TextRepair, Transcoded, utf16_encoding
 from kvdiag.inputs.scan.blocks import Block, blocks
-from kvdiag.inputs.scan.partial_lines import join_parts
+from kvdiag.inputs.scan.partial_lines import PartJoiner, join_parts
+from kvdiag.inputs.scan.sections import has_sections
+from kvdiag.inputs.source import Source
 from kvdiag.model.record import Provenance
-from kvdiag.safe.forms.pem import without_keys
+from kvdiag.safe.forms.pem import KeyRedactor, without_keys
+
+_DETECTORS = (written_out, *DETECTORS, framed, wrapped)
 
 
 class Input(Protocol):
@@ -56,17 +60,59 @@ def read_blocks(
     first bytes, up to `most`; of an input that still grows, by those that are available. Private keys with many lines
     are redacted here, since a single line of one cannot be recognized later.
     """
-    text_repair = TextRepair()
+    with _reported(source.name, problem), source.open() as reader:
+        lines = rewriting_reader(Transcoded(BorrowedReader(reader), most), line_map, _DETECTORS, most)
+        yield from Mending().blocks(lines, begins)
+
+
+def is_plain(head: bytes) -> bool:
+    """Return whether an input that begins so is one log whose lines are not rewritten: its stretches can be read."""
+    is_rewritten = any(detect(head[:HEAD]) is not None for detect in _DETECTORS)
+    return not (utf16_encoding(head) or is_rewritten or has_sections(head))
+
+
+class Mending:
+    """What is done with the lines of a log before they are read: repairs, joined parts, redacted private keys."""
+
+    def __init__(self) -> None:
+        """Begin with a log, or with a stretch of it."""
+        self._text_repair, self._joiner, self._keys = TextRepair(), PartJoiner(), KeyRedactor()
+
+    def blocks(
+        self, lines: Reader, begins: Callable[[bytes], bool] | None = None, first_line: int = 0
+    ) -> Iterator[Block]:
+        """Yield the blocks; `first_line` lines of the log are before them."""
+        whole = (_repaired(block, self._text_repair) for block in blocks(lines, begins=begins, first_line=first_line))
+        return without_keys(join_parts(whole, self._joiner), self._keys)
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the lines that follow the last block would be read in the same way alone."""
+        return not (self._text_repair.is_active or self._joiner.ended_within or self._keys.ended_within)
+
+
+def stretch_blocks(
+    source: Source,
+    problem: Callable[[InputError], None],
+    mending: Mending,
+    begins: Callable[[bytes], bool],
+    first_line: int = 0,
+) -> Iterator[Block]:
+    """Yield the blocks of a stretch of a file that `is_plain`; `first_line` lines of the log are before it."""
+    with _reported(source.name, problem), source.open() as reader:
+        lines = BorrowedReader(reader) if source.begins else Transcoded(BorrowedReader(reader))
+        yield from mending.blocks(lines, begins, first_line)
+
+
+@contextmanager
+def _reported(name: str, problem: Callable[[InputError], None]) -> Iterator[None]:
+    """Pass a fault while an input is opened or read to `problem`; it ends the input."""
     try:
-        with source.open() as reader:
-            lines = rewriting_reader(
-                Transcoded(BorrowedReader(reader), most), line_map, (written_out, *DETECTORS, framed, wrapped), most
-            )
-            yield from without_keys(join_parts(_repaired(block, text_repair) for block in blocks(lines, begins=begins)))
+        yield
     except InputError as error:
         problem(error)
     except (OSError, EOFError) as error:
-        problem(InputError(source.name, f"only partly read ({error}); what was read is used"))
+        problem(InputError(name, f"only partly read ({error}); what was read is used"))
 
 
 def _repaired(block: Block, text_repair: TextRepair) -> Block:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kvdiag.base.clock import DAY, is_yearless
+from kvdiag.base.clock import is_yearless
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
-from kvdiag.base.regex import lazy_regex
-from kvdiag.events.raw_events import UNKNOWN_PROCESS, RawEvent, RpcLine
+from kvdiag.events.raw_events import UNKNOWN_PROCESS, Match, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.timestamp_reader import Process
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.formats.bodies.gopanic import is_start
-from kvdiag.formats.bodies.klog import preamble
 from kvdiag.formats.bodies.registry import classify
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.peel import peel_to_indent
-from kvdiag.formats.timestamps import rfc3339
 from kvdiag.history.ingest.blocks import Input, read_blocks
 from kvdiag.history.ingest.limits import LimitReachedError, TooManyEventsError
+from kvdiag.history.ingest.log_dates import MOST_DAYS, journal_span, mentioned_days, message_year, preamble_year
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.history.ingest.survey import Survey, Surveyed
 from kvdiag.inputs.layout import section_provenance
@@ -40,27 +37,7 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 5_000_000  # events of all logs of a command
 ENDS = 300  # lines at either end of an input that are searched for its first and last time
-PREAMBLE = 8
 DATED_WITHIN = 8_000  # lines that are searched for one with its own date
-# Both begin with a literal that the regex engine searches fast; the begin of the line is checked afterwards.
-_DMESG_DAY = lazy_regex(rb"\[(?<![^\n]\[)[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<year>20\d\d)\] ")
-_DAY = rb"\b(20\d\d)-([01]\d)-([0-3]\d)(?!\d)"
-_JOURNAL = lazy_regex(
-    rb"-- (?<![^\n]-- )(?:Logs begin|Journal begins) at [^\n]{0,8}" + _DAY + rb"[^\n]{1,30}, ends? at [^\n]{0,8}" + _DAY
-)
-_NAMED_DAY = lazy_regex(_DAY)
-MOST_DAYS = 32  # that are collected from the lines of a log
-# `   Active: active (running) since Mon 2023-08-21 15:34:07 CST; 3 months 7 days ago`, as systemctl prints it.
-_SINCE = lazy_regex(
-    rb" Active: [^\n]{1,60} since [A-Z][a-z]{2} (?P<since>\d{4}-\d\d-\d\d) [^\n;]{1,40}; (?P<ago>[^\n]{1,60}) ago"
-)
-_SPAN = lazy_regex(rb"(\d{1,3}) ?(year|month|week|day)")
-_AGO = {b"year": 365 * DAY, b"month": 30 * DAY, b"week": 7 * DAY, b"day": DAY}
-_MESSAGE_DAY = lazy_regex(
-    rb"^(?:[^\n]{0,80} )?[IWEF](?P<month>\d\d)(?P<day>\d\d) \d\d:"
-    rb"[^\n]{0,1500}?\b(?P<year>20\d\d)-(?P=month)-(?P=day)[ T]\d\d:",
-    re.MULTILINE,
-)
 
 Progress = Callable[[str, int], None]
 
@@ -72,6 +49,30 @@ class BlockListener(Protocol):
 
     def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
         """Add the next block; `line_of` maps its lines to line numbers of the input, until the next block."""
+
+    def part(self) -> object:
+        """Return what was collected, to be sent to another process."""
+
+    def extend(self, part: object, first_line: int) -> None:
+        """Add what was collected of the next stretch of the log; `first_line` lines are before it."""
+
+
+class Listeners(Protocol):
+    """Makes listeners."""
+
+    def begin(self, source: str, /) -> BlockListener:
+        """Return the listener of the log of this name."""
+
+    def detached(self) -> BlockListener:
+        """Return a listener for a part of a log, or for one that another process reads."""
+
+
+class LineReaders(NamedTuple):
+    """What lines are searched for, and who gets the blocks besides."""
+
+    vocabulary: Vocabulary
+    scanner: Scanner
+    listeners: Listeners | None = None
 
 
 ListenerFactory = Callable[[str], BlockListener]
@@ -104,12 +105,18 @@ class TextInput(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """The result of reading a log: its events, the survey of its lines, and facts in output of commands."""
+    """The result of reading a log: its events, the survey of its lines, and facts in output of commands.
+
+    Of a stretch of a log, the lines of calls are not yet events: a call may begin in one stretch and end in another, as
+    may the `polls`, which are among the events.
+    """
 
     log: LogEvents
     survey: Surveyed
     recognised: int
     facts: Sequence[SnapshotFact] = ()
+    rpc_lines: Sequence[RpcLine] = ()
+    polls: Sequence[tuple[Match, RawEvent]] = ()
 
 
 def begins_record(line: bytes) -> bool:
@@ -138,7 +145,7 @@ def read_source(
     room = how.room
     has_log = False
     for name, part in sections(
-        _with_progress(read_blocks(source, problem, line_map, begins_record), source.name, progress)
+        with_progress(read_blocks(source, problem, line_map, begins_record), source.name, progress)
     ):
         log_name = f"{source.name}/{name}" if name else source.name
         log = LogReader(log_name, source, vocabulary, scanner, line_map, how.most_kept)
@@ -225,8 +232,8 @@ class LogReader:
         """Read the next block of the log."""
         if self._tail is None:
             self._begins = block.first_line
-            self._year = _preamble_year(block)
-            self._journal = _journal_span(block)
+            self._year = preamble_year(block)
+            self._journal = journal_span(block)
             self._first, self._first_process = _edge(block, self._recogniser, backwards=False)
         self._recogniser.feed(block.data, block.first_line, self._scanner.scan(block.data))
         if self._most_kept is not None:
@@ -237,8 +244,8 @@ class LogReader:
         for line in damaged(block):
             self._damage.add(self._line_map.input_line(line))
         if block.first_line - self._begins < DATED_WITHIN:
-            self._message_year = self._message_year or _message_year(block)
-            self._mentioned_days.update(dict.fromkeys(_mentioned_days(block, MOST_DAYS - len(self._mentioned_days))))
+            self._message_year = self._message_year or message_year(block)
+            self._mentioned_days.update(dict.fromkeys(mentioned_days(block, MOST_DAYS - len(self._mentioned_days))))
         self._ends = block.first_line + block.lines
         self._tail = block
         for fault, number in self._recogniser.faults.items():
@@ -256,9 +263,17 @@ class LogReader:
     def result(self) -> LogRead:
         """Return the events and the survey of the blocks read so far."""
         recogniser = self._recogniser
-        raw_events = _placed([*recogniser.raw_events, *_calls(recogniser.rpc_lines, self._vocabulary)], self._line_map)
-        raw_events.sort(key=lambda raw_event: raw_event.line)
-        first = self._first
+        raw_events = [*recogniser.raw_events, *rpc_events(recogniser.rpc_lines, self._vocabulary)]
+        return self._result(in_order(_placed(raw_events, self._line_map)))
+
+    def stretch(self) -> LogRead:
+        """Return the same of a stretch of a log."""
+        recogniser = self._recogniser
+        read = self._result(recogniser.raw_events)
+        return read._replace(rpc_lines=recogniser.rpc_lines, polls=recogniser.polls)
+
+    def _result(self, raw_events: list[RawEvent]) -> LogRead:
+        recogniser, first = self._recogniser, self._first
         last = _edge(self._tail, recogniser, backwards=True)[0] if self._tail else None
         log = LogEvents(
             source=self.name,
@@ -298,14 +313,20 @@ class LogReader:
         yield from takewhile(lambda number: number > line, (one.line for one in reversed(recogniser.rpc_lines)))
 
 
-def _with_progress(blocks: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
+def with_progress(blocks: Iterable[Block], name: str, progress: Progress) -> Iterator[Block]:
     """Yield the blocks, and report each to `progress` after it was read."""
     for block in blocks:
         yield block
         progress(name, len(block.data))
 
 
-def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
+def in_order(raw_events: list[RawEvent]) -> list[RawEvent]:
+    """Sort events by line."""
+    raw_events.sort(key=lambda raw_event: raw_event.line)
+    return raw_events
+
+
+def rpc_events(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
     """Return the events of a log's calls, if there are any."""
     if not rpc_lines:
         return ()
@@ -327,50 +348,3 @@ def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int
     lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
     timed_lines = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
     return next(((one.stamp, one.process) for one in timed_lines if one.stamp is not None), (None, UNKNOWN_PROCESS))
-
-
-def _message_year(block: Block) -> int | None:
-    """Return the year of a line with its own date: `I0917 10:02:19.1 … podCreationTimestamp="2024-09-17 …`."""
-    return _year_in(_MESSAGE_DAY, block) or _year_in(_DMESG_DAY, block)
-
-
-def _mentioned_days(block: Block, most: int) -> Iterator[int]:
-    """Yield up to `most` dates in a block, and the day of a `systemctl status` in it."""
-    if most > 0 and (status_day := _status_day(block)) is not None:
-        yield status_day
-    found: dict[bytes, None] = {}
-    for day in _NAMED_DAY.finditer(block.data) if most > 0 else ():
-        found[day[0]] = None
-        if len(found) >= most:
-            break
-    yield from (moment for day in found if (moment := rfc3339(day + b"T00:00Z")) is not None)
-
-
-def _status_day(block: Block) -> int | None:
-    """Return the day on which `systemctl status` ran: the day since which a unit is in its state, plus the age."""
-    found = _SINCE.search(block.data)
-    since = rfc3339(found["since"] + b"T00:00Z") if found else None
-    if found is None or since is None:
-        return None
-    return since + sum(int(count) * _AGO[unit] for count, unit in _SPAN.findall(found["ago"]))
-
-
-def _journal_span(block: Block) -> tuple[int, int] | None:
-    """Return the first and last day in a journal's header; the printed lines are between them."""
-    found = _JOURNAL.search(block.data)
-    days = [rfc3339(b"-".join(found.groups()[at : at + 3]) + b"T00:00Z") for at in (0, 3)] if found else []
-    return (days[0], days[1]) if days and days[0] is not None and days[1] is not None else None
-
-
-def _year_in(pattern: re.Pattern[bytes], block: Block) -> int | None:
-    found = pattern.search(block.data)
-    return int(found["year"]) if found else None
-
-
-def _preamble_year(block: Block) -> int | None:
-    """Return the year in `Log file created at: 2024/07/15 03:49:33`, the only one in a klog file."""
-    for line in block.data.split(b"\n", PREAMBLE)[:PREAMBLE]:
-        entry = preamble(line)
-        if entry and entry[0] == "Log file created at" and entry[1][:4].isdecimal():
-            return int(entry[1][:4])
-    return None

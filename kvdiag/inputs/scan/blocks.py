@@ -77,15 +77,17 @@ def blocks(
     size: int | None = None,
     longest: int = 1 << 20,
     begins: Callable[[bytes], bool] | None = None,
+    first_line: int = 0,
 ) -> Iterator[Block]:
     """Read `size` bytes at a time, by default `SIZE`, and yield complete lines as blocks.
 
     A line over `longest` bytes is truncated and counted. With `begins`, which returns whether a line (without newline)
     begins a record, a block ends before the last such line, if that is at most 64 KB or 1,000 lines back: a record of
-    many lines is then in one block. Memory is limited to `size` + `longest` and one block.
+    many lines is then in one block. `first_line` lines of the input are before those of the reader. Memory is limited
+    to `size` + `longest` and one block.
     """
     buffer = _Buffer(size or SIZE, longest)
-    first_line, skipping = 0, False
+    skipping = False
     while got := buffer.fill(reader):
         if skipping:
             line_ends = buffer.bytes.find(b"\n", 0, buffer.held)

@@ -22,12 +22,13 @@ class Damage:
         """Begin without damaged lines."""
         self.stretches: list[tuple[int, int]] = []
 
-    def add(self, line: int) -> None:
-        """Add a damaged line, which is after all others."""
+    def add(self, line: int, last: int | None = None) -> None:
+        """Add a damaged line, or all up to the `last` one; they are after all others."""
+        last = line if last is None else last
         if self.stretches and (line - self.stretches[-1][1] <= CLOSE or len(self.stretches) >= MOST):
-            self.stretches[-1] = (self.stretches[-1][0], line)
+            self.stretches[-1] = (self.stretches[-1][0], last)
         else:
-            self.stretches.append((line, line))
+            self.stretches.append((line, last))
 
 
 def damaged(block: Block) -> Iterator[int]:

@@ -38,18 +38,18 @@ _STREAM, _ENDED = b'","stream":"', b'\\n","stream":"'
 _EDGE = 2048  # bytes at either end of a block that are searched for a container's line
 
 
-def join_parts(blocks: Iterable[Block]) -> Iterator[Block]:
+def join_parts(blocks: Iterable[Block], joiner: PartJoiner | None = None) -> Iterator[Block]:
     """Yield the blocks of a log with partial lines joined; other blocks unchanged."""
-    joiner = _Joiner()
+    joiner = joiner or PartJoiner()
     for block in blocks:
-        if joiner.waits or _has_parts(block.data):
+        if joiner.waits or has_parts(block.data):
             yield from joiner.add(block)
         else:
             yield block
     yield from joiner.flush()
 
 
-def _has_parts(data: bytes) -> bool:
+def has_parts(data: bytes) -> bool:
     """Return whether the first or the last line is a container's, and a line in the block is partial."""
     if not (_CONTAINED.search(data, 0, _EDGE) or _CONTAINED.search(data, max(0, len(data) - _EDGE))):
         return False
@@ -100,16 +100,18 @@ class _Open(NamedTuple):
     texts: list[bytes]
 
 
-class _Joiner:
+class PartJoiner:
     """Holds lines back until the incomplete ones among them are complete."""
 
     def __init__(self) -> None:
+        """Begin without waiting lines."""
         self._lines: list[bytes] = []
         self._number = 0
         self._truncated = 0
         self._torn: tuple[int, ...] = ()
         self._size = 0
         self._open: dict[bytes, _Open] = {}
+        self.ended_within = False  # whether a line was incomplete at the end
 
     @property
     def waits(self) -> bool:
@@ -133,6 +135,7 @@ class _Joiner:
 
     def flush(self) -> Iterator[Block]:
         """Yield the waiting lines at the end of the log."""
+        self.ended_within = self.waits
         self._give_up()
         yield from self._pop_lines(len(self._lines), is_ended=True)
 

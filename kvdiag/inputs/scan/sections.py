@@ -47,12 +47,17 @@ def sections(whole: Iterable[Block]) -> Iterator[tuple[str, Iterator[Block]]]:
     if first is None:
         return
     remaining = chain((first,), blocks)
-    has_headers = b"==" in first.data and HEADER.search(first.data) is not None  # two bytes: ten times faster
-    if not has_headers and _OBJECTS.match(first.data) is None:
+    if not has_sections(first.data):
         yield "", remaining
         return
     for name, parts in groupby(_named_blocks(remaining), key=itemgetter(0)):
         yield name, (block for _, block in parts)
+
+
+def has_sections(data: bytes) -> bool:
+    """Return whether an input that begins with this data contains several logs, or objects before them."""
+    has_headers = b"==" in data and HEADER.search(data) is not None  # two bytes: ten times faster
+    return has_headers or _OBJECTS.match(data) is not None
 
 
 def is_text(name: str) -> bool:

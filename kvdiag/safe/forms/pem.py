@@ -60,12 +60,12 @@ def spans(text: str) -> Iterator[Span]:
                 yield begins, ends
 
 
-def without_keys(blocks: Iterable[Block], *, alone: bool = False) -> Iterator[Block]:
+def without_keys(blocks: Iterable[Block], keys: KeyRedactor | None = None, *, alone: bool = False) -> Iterator[Block]:
     """Yield the blocks of a log with private keys over many lines redacted.
 
     With `alone` (single lines taken out of a log), any line of only base64 counts as a line of a key.
     """
-    keys = KeyRedactor(alone=alone)
+    keys = keys or KeyRedactor(alone=alone)
     for block in blocks:
         if not alone and keys.is_idle and _MARK not in block.data and not keys.may_hold(block.data):
             yield block
@@ -84,6 +84,7 @@ class KeyRedactor:
         self._held: list[bytes] = []
         self._last: Block | None = None
         self._torn: tuple[int, ...] = ()
+        self.ended_within = False  # whether a key was open at the end
 
     @property
     def is_idle(self) -> bool:
@@ -115,6 +116,7 @@ class KeyRedactor:
 
     def flush(self) -> Iterator[Block]:
         """Yield the lines that were held back, at the end of the log."""
+        self.ended_within = not self.is_idle
         if self._held and self._last:
             held, self._held = self._evicted(), []
             yield Block(b"\n".join(held) + self._last.data, self._last.first_line - len(held), len(held), 0, self._torn)
