@@ -8,14 +8,13 @@ becomes `csi.nodeunpublish.called` and `csi.nodeunpublish.succeeded`, each with 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from kvdiag.events.names import mounts_in, refs_of, staged_in
 from kvdiag.events.raw_events import EventMatch, RawEvent, RpcLine
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.formats.rpc.calls import Call, RpcFragment, pair
+from kvdiag.formats.rpc.calls import Call, CallAssembler
 from kvdiag.formats.rpc.fragments import kind_prefix
 from kvdiag.model.event import Ref
 
@@ -30,25 +29,48 @@ REFS = {
 }
 
 
-def calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
-    """Yield the raw events of the gRPC lines of one source, unordered; calls are paired within each process."""
-    by_process: dict[tuple[str, str, int | None], list[tuple[int, RpcFragment]]] = defaultdict(list)
-    for index, line in enumerate(rpc_lines):
-        by_process[line.process[:3]].append((index, line.piece))
-    for call in chain.from_iterable(map(pair, by_process.values())):
+def calls(rpc_lines: Iterable[RpcLine], vocabulary: Vocabulary) -> Iterator[RawEvent]:
+    """Yield the raw events of the gRPC lines of one source, unordered."""
+    pairing = CallPairing(vocabulary)
+    yield from pairing.add(rpc_lines)
+    yield from pairing.flush()
+
+
+class CallPairing:
+    """Pairs the gRPC lines of one source as they are read, within each process."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """`vocabulary` has the kinds of calls that are of interest."""
+        self._vocabulary = vocabulary
+        self._assemblers: dict[tuple[str, str, int | None], CallAssembler[RpcLine]] = {}
+
+    def add(self, rpc_lines: Iterable[RpcLine]) -> Iterator[RawEvent]:
+        """Add the next lines; yield the events of calls that no later line can correct."""
+        for line in rpc_lines:
+            assembler = self._assemblers.get(line.process[:3])
+            if assembler is None:
+                assembler = self._assemblers[line.process[:3]] = CallAssembler()
+            assembler.add(line, line.piece)
+            for call in assembler.pop_finished():
+                yield from self._events(call)
+
+    def flush(self) -> Iterator[RawEvent]:
+        """Yield the events of the other calls, at the end of the source."""
+        for call in chain.from_iterable(assembler.flush() for assembler in self._assemblers.values()):
+            yield from self._events(call)
+
+    def _events(self, call: Call[RpcLine]) -> Iterator[RawEvent]:
         prefix = kind_prefix(call.method)
         refs = _refs(call)
-        request_index = call.begins if call.requested is None else call.requested
-        yield from _raw_event(f"{prefix}.called", rpc_lines[request_index], refs, {}, vocabulary)
+        yield from _raw_event(f"{prefix}.called", call.requested or call.begins, refs, {}, self._vocabulary)
         if call.outcome != "open" and call.ends is not None:
             error_attrs = {"error": call.error} if call.error else {}
             refs = refs or mounts_in(call.error.encode()) or staged_in(call.error.encode())
-            yield from _raw_event(
-                f"{prefix}.{call.outcome}", rpc_lines[call.ends], refs, _attrs(call) | error_attrs, vocabulary
-            )
+            attrs = _attrs(call) | error_attrs
+            yield from _raw_event(f"{prefix}.{call.outcome}", call.ends, refs, attrs, self._vocabulary)
 
 
-def _refs(call: Call[int]) -> tuple[Ref, ...]:
+def _refs(call: Call[RpcLine]) -> tuple[Ref, ...]:
     found = dict.fromkeys(
         ref for name, kind in REFS.items() if name in call.request for ref in refs_of(kind, call.request[name].encode())
     )
@@ -60,7 +82,7 @@ def _refs(call: Call[int]) -> tuple[Ref, ...]:
     return tuple(found)
 
 
-def _attrs(call: Call[int]) -> dict[str, str]:
+def _attrs(call: Call[RpcLine]) -> dict[str, str]:
     attrs = {name: call.request[name] for name in ("ephemeral", "access_mode") if name in call.request}
     if "vendor_version" in call.request:
         attrs["version"] = call.request["vendor_version"]

@@ -71,7 +71,7 @@ class InputReader:
         self._ahead: deque[_Task] = deque()
         self._batch: list[Source] = []
         self._room = MAX_EVENTS
-        self._log = StretchedLog()
+        self._log = StretchedLog(self._readers.vocabulary)
         self._undivided = ""  # the input that cannot be read in stretches
         self.reading: Input | None = None
         self.size = 0
@@ -103,11 +103,11 @@ class InputReader:
 
     def begun(self) -> Iterator[LogRead]:
         """Yield the log whose stretches were read, all or as many as were read before a limit."""
-        log, self._log = self._log, StretchedLog()
+        log, self._log = self._log, StretchedLog(self._readers.vocabulary)
         if log.lines and self.reading is not None:
             listeners = self._readers.listeners
             listener = listeners.begin(self.reading.name) if listeners is not None else None
-            yield from self._ended(log.join(self._readers.vocabulary, listener))
+            yield from self._ended(log.join(listener))
 
     def _tasks(self, most_in_batch: int, size: int) -> Iterator[_Task]:
         """Yield the tasks. After a local one, the next may be requested only when it was read."""
@@ -219,7 +219,7 @@ class InputReader:
         if source.name == self._undivided:
             return
         if part is None or not self._log.add(part):
-            self._log, self._undivided = StretchedLog(), source.name
+            self._log, self._undivided = StretchedLog(self._readers.vocabulary), source.name
             yield from self._read_whole(source._replace(begins=0, ends=None))
         elif source.ends is None or self._log.size > self._room:
             yield from self.begun()

@@ -263,7 +263,7 @@ class LogReader:
     def result(self) -> LogRead:
         """Return the events and the survey of the blocks read so far."""
         recogniser = self._recogniser
-        raw_events = [*recogniser.raw_events, *rpc_events(recogniser.rpc_lines, self._vocabulary)]
+        raw_events = [*recogniser.raw_events, *_calls(recogniser.rpc_lines, self._vocabulary)]
         return self._result(in_order(_placed(raw_events, self._line_map)))
 
     def stretch(self) -> LogRead:
@@ -326,7 +326,7 @@ def in_order(raw_events: list[RawEvent]) -> list[RawEvent]:
     return raw_events
 
 
-def rpc_events(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
+def _calls(rpc_lines: Sequence[RpcLine], vocabulary: Vocabulary) -> Iterable[RawEvent]:
     """Return the events of a log's calls, if there are any."""
     if not rpc_lines:
         return ()

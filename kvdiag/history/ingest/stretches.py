@@ -10,12 +10,12 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.clock import is_unanchored, is_yearless
 from kvdiag.base.errors import InputError, skip_faults
 from kvdiag.events.packed_events import PackedEvents
-from kvdiag.events.raw_events import FOLD, Match, RawEvent
+from kvdiag.events.raw_events import FOLD, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import MOST_WRAPPED
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.history.ingest.blocks import Mending, is_plain, stretch_blocks
@@ -30,7 +30,6 @@ from kvdiag.history.ingest.log_reader import (
     Progress,
     begins_record,
     in_order,
-    rpc_events,
     with_progress,
 )
 from kvdiag.history.ingest.survey import Surveyed
@@ -41,6 +40,9 @@ from kvdiag.inputs.scan.damage import Damage
 from kvdiag.inputs.scan.partial_lines import has_parts
 from kvdiag.inputs.source import Source
 from kvdiag.safe.forms.pem import KeyRedactor
+
+if TYPE_CHECKING:
+    from kvdiag.events.rpc_calls import CallPairing
 
 _NEAR = 1_000  # events on each side of a cut that may be copies: where programs write at once, time goes back a little
 
@@ -123,10 +125,13 @@ def read_stretch(
 class StretchedLog:
     """A log of which one stretch after the other was read."""
 
-    def __init__(self) -> None:
-        """Begin without stretches."""
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Begin without stretches; `vocabulary` has the kinds of calls."""
+        self._vocabulary = vocabulary
+        self._pairing: CallPairing | None = None
         self._parts: list[Part] = []
         self._raw_events: list[RawEvent] = []
+        self._calls: list[RawEvent] = []
         self._polls: dict[Match, RawEvent] = {}  # the last of each
         self._dated: list[LogEvents] = []  # the logs of the stretches in which dates are searched
         self._newest: dict[bool, int] = {}  # the last stamp of those without a year, and of those with one
@@ -138,8 +143,8 @@ class StretchedLog:
 
     @property
     def size(self) -> int:
-        """Return the number of events and lines of calls."""
-        return len(self._raw_events) + sum(len(part.read.rpc_lines) for part in self._parts)
+        """Return the number of events."""
+        return len(self._raw_events) + len(self._calls)
 
     def add(self, part: Part) -> bool:
         """Add the next stretch; polls go on, and copies of lines around the cut are dropped.
@@ -159,10 +164,21 @@ class StretchedLog:
         if self.lines < DATED_WITHIN:
             self._dated.append(part.read.log)
         self._newest |= {kind: max(ends, self._newest.get(kind, ends)) for kind, (_, ends) in spans.items()}
-        self._parts.append(part)
+        self._add_calls(part.read.rpc_lines)
+        read = part.read._replace(log=replace(part.read.log, raw_events=()), rpc_lines=(), polls=())
+        self._parts.append(part._replace(read=read))
         return True
 
-    def join(self, vocabulary: Vocabulary, listener: BlockListener | None) -> LogRead:
+    def _add_calls(self, rpc_lines: Sequence[RpcLine]) -> None:
+        """Add the lines of calls of a stretch."""
+        if self._pairing is None and rpc_lines:
+            from kvdiag.events.rpc_calls import CallPairing  # for gRPC lines: 1 ms
+
+            self._pairing = CallPairing(self._vocabulary)
+        if self._pairing is not None:
+            self._calls += self._pairing.add(rpc_lines)
+
+    def join(self, listener: BlockListener | None) -> LogRead:
         """Return what was read of the log from its stretches; its `listener` gets their columns."""
         reads = [part.read for part in self._parts]
         for part in self._parts:
@@ -172,10 +188,10 @@ class StretchedLog:
         damage = Damage()
         for begins, ends in (stretch for read in reads for stretch in read.log.damaged):
             damage.add(begins, ends)
-        rpc_lines = [line for read in reads for line in read.rpc_lines]
+        self._calls += self._pairing.flush() if self._pairing is not None else ()
         log = replace(
             first,
-            raw_events=in_order([*self._raw_events, *rpc_events(rpc_lines, vocabulary)]),
+            raw_events=in_order([*self._raw_events, *self._calls]),
             last=last.last,
             message_year=next((one.message_year for one in self._dated if one.message_year), None),
             mentioned_days=tuple(dict.fromkeys(day for one in self._dated for day in one.mentioned_days))[:MOST_DAYS],
