@@ -21,7 +21,7 @@ from kvdiag.events.matching import Matcher
 from kvdiag.events.pod_text import is_pod_text
 from kvdiag.events.raw_events import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
 from kvdiag.events.repeats import Repeats
-from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, RpcReader
+from kvdiag.events.rpc_reader import LONGEST_SITE, LONGEST_TEXT, Hit, RpcReader
 from kvdiag.events.timestamp_reader import NO_SITE, Process, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.authors import COMBINED, HEADER, Attribution, reflector_type
@@ -90,13 +90,15 @@ class Recogniser:
         """Return the reader of this source's times."""
         return self._lines.stamper
 
-    def feed(self, block: bytes, first_line: int, hits: Iterable[tuple[int, bytes, tuple[int, ...]]]) -> None:
+    def feed(self, block: bytes, first_line: int, hits: Iterable[Hit]) -> None:
         """Read one block; `hits` are (line of the block, line, literal ids), `first_line` counts from 0."""
         lines, repeats = self._lines, self._repeats
         lines.begin(block)
         front = lines.front()
         stamp_of, process, site, _ = front
         known, seen = repeats.polls.get, repeats.event_counts.get
+        hits, idle = self._rpc.without_idle(hits, front)
+        self.recognised += idle
         for index, line, ids in hits:
             try:
                 event_count = seen(hash(line))

@@ -22,13 +22,14 @@ from kvdiag.history.ingest.blocks import Input, read_blocks
 from kvdiag.history.ingest.limits import LimitReachedError, TooManyEventsError
 from kvdiag.history.ingest.log_dates import MOST_DAYS, journal_span, mentioned_days, message_year, preamble_year
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.history.ingest.survey import Survey, Surveyed
+from kvdiag.history.ingest.survey import WHOLE, Survey, Surveyed
 from kvdiag.inputs.layout import section_provenance
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.inputs.scan.damage import Damage, damaged
 from kvdiag.inputs.scan.protocol import Scanner
 from kvdiag.inputs.scan.sections import classify_section, sections
+from kvdiag.inputs.source import Source
 from kvdiag.model.record import NO_PROVENANCE, Provenance
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 MAX_EVENTS = 5_000_000  # events of all logs of a command
 ENDS = 300  # lines at either end of an input that are searched for its first and last time
 DATED_WITHIN = 8_000  # lines that are searched for one with its own date
+DATED_BYTES = 8 << 20  # of a file; stretches behind them are not searched
 
 Progress = Callable[[str, int], None]
 
@@ -206,7 +208,10 @@ class LogReader:
         self._place = section_provenance(name.removeprefix(source.name), source.place)
         by = Attribution(byline(name, self._place))
         self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
-        self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.input_line)
+        begins = source.begins if isinstance(source, Source) else 0
+        self._is_dated = begins < DATED_BYTES
+        whole = 1 if begins else WHOLE
+        self.survey = Survey(is_bare=by.by.program == KERNEL, line_of=line_map.input_line, whole=whole)
         self._first: int | None = None
         self._tail: Block | None = None
         self._year: int | None = None
@@ -243,7 +248,7 @@ class LogReader:
         self.survey.add(block)
         for line in damaged(block):
             self._damage.add(self._line_map.input_line(line))
-        if block.first_line - self._begins < DATED_WITHIN:
+        if self._is_dated and block.first_line - self._begins < DATED_WITHIN:
             self._message_year = self._message_year or message_year(block)
             self._mentioned_days.update(dict.fromkeys(mentioned_days(block, MOST_DAYS - len(self._mentioned_days))))
         self._ends = block.first_line + block.lines

@@ -116,7 +116,8 @@ def read_stretch(
     with skip_faults(source.name, faults.append):
         for block in blocks:
             log.add(block, listener)
-    log.end()
+    if source.ends is None:
+        log.end()
     if faults or log.faults or (source.ends is not None and not mending.is_over):
         return None
     return Part(log.stretch(), listener and listener.part())

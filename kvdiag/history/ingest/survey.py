@@ -50,12 +50,14 @@ class Surveyed(NamedTuple):
 class Survey:
     """Counts lines by class and format in the sampled blocks; `scaled` extrapolates to the whole input."""
 
-    def __init__(self, *, is_bare: bool = False, line_of: Callable[[int], int] = int) -> None:
+    def __init__(self, *, is_bare: bool = False, line_of: Callable[[int], int] = int, whole: int = WHOLE) -> None:
         """`is_bare` when each line is a record though it is in no format, as dmesg prints them without times.
+
+        All lines of the first `whole` blocks are classified.
 
         `line_of` gives the line of the input that a line of a block stands for.
         """
-        self._is_bare, self._line_of = is_bare, line_of
+        self._is_bare, self._line_of, self._whole = is_bare, line_of, whole
         self._output: CommandOutput | None = None
         self.lines = self.looked_at = self.truncated = 0
         self.classes, self.formats = Counter[str](), Counter[str]()
@@ -67,7 +69,7 @@ class Survey:
         """Add the next block of the input."""
         self.lines += block.lines
         self.truncated += block.truncated
-        if self._number < WHOLE or self._number % EVERY == 0:
+        if self._number < self._whole or self._number % EVERY == 0:
             self._classify_lines(block)
             self._skipped = None
         else:
