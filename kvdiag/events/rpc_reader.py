@@ -102,8 +102,9 @@ class RpcReader:
         """Return whether the lines of a call follow each other, and one process wrote them and the one below."""
         if hits[-2][0] - hits[0][0] != len(hits) - 2:
             return False
-        if front.stamp(hits[0][1]) is None:
-            self._source.stamper.read(hits[0][1])  # the layout learns a minute that it has not met
+        for _, line, _ in (hits[0], hits[-1]):
+            if front.stamp(line) is None:
+                self._source.stamper.read(line)  # the layout learns a minute that it has not met
         return all(front.stamp(line) is not None for _, line, _ in hits)
 
     def _fragment(self, parsed: ParsedLine, line: bytes, rest: int) -> RpcFragment | None:
