@@ -25,14 +25,14 @@ AHEAD = 2  # tasks that a process has at a time, so that it need not wait for th
 
 
 class LostProcessError(Exception):
-    """A process ended without its result: it was killed."""
+    """A process ended without its result, as it was killed; or it could not be started."""
 
 
 class Processes(Generic[T, R]):
     """Processes that run one function; close them in any case."""
 
     def __init__(self, count: int, run: Callable[[T], R]) -> None:
-        """Start `count` copies of this process. A task and its result must be picklable."""
+        """Start `count` copies of this process. A task and its result must be picklable. Raise LostProcessError."""
         import multiprocessing  # 10 ms, which small inputs do not need
 
         context = multiprocessing.get_context("fork")
@@ -43,9 +43,14 @@ class Processes(Generic[T, R]):
         for _ in range(count):
             mine, its = context.Pipe()
             process = context.Process(target=_work, args=(its, [*self._pipes, mine], run), daemon=True)
-            process.start()
-            its.close()
             self._pipes.append(mine)
+            try:
+                process.start()
+            except OSError:  # there are too many processes
+                self.close()
+                raise LostProcessError from None
+            finally:
+                its.close()
             self._processes.append(process)
 
     @property
@@ -77,8 +82,9 @@ class Processes(Generic[T, R]):
         """End all processes, whatever they do."""
         for process in self._processes:
             process.kill()
-        for process, pipe in zip(self._processes, self._pipes, strict=True):
+        for process in self._processes:
             process.join()
+        for pipe in self._pipes:
             pipe.close()
 
 
@@ -107,7 +113,6 @@ def _work(pipe: Connection, others: list[Connection], run: Callable[[T], R]) -> 
     signal.setitimer(signal.ITIMER_REAL, 0)
     while True:
         try:
-            task = pipe.recv()
-        except (EOFError, OSError):
+            pipe.send(run(pipe.recv()))
+        except Exception:  # noqa: BLE001 (the other end is closed; or a fault, which the first process meets again)
             return
-        pipe.send(run(task))

@@ -137,20 +137,21 @@ class InputReader:
         copies: _Copies | None = None
         try:
             while self._fill(tasks, copies.most_tasks if copies else 1):
-                if copies is None and jobs > 1 and self._is_worth_it(tasks):
-                    copies, given = Processes(jobs, partial(_read_apart, self._readers)), 0
-                    self._fill(tasks, copies.most_tasks)
                 result = None
-                if copies is not None:
-                    try:
+                try:
+                    if copies is None and jobs > 1 and self._is_worth_it(tasks):
+                        copies, given = Processes(jobs, partial(_read_apart, self._readers)), 0
+                        self._fill(tasks, copies.most_tasks)
+                    if copies is not None:
                         for task in list(self._ahead)[given : copies.most_tasks]:
                             if not task.is_local:
                                 copies.give(task.files)
                                 given += 1
                         result = copies.take() if given else None
-                    except LostProcessError:  # killed for lack of memory, perhaps: one process takes less
+                except LostProcessError:  # killed for lack of memory, perhaps: one process takes less
+                    if copies is not None:
                         copies.close()
-                        copies, jobs, given = None, 1, 0
+                    copies, jobs, given = None, 1, 0
                 given = max(0, given - 1)
                 yield self._ahead.popleft(), result
         finally:
