@@ -97,9 +97,7 @@ class Recogniser:
         front = lines.front()
         stamp_of, process, site, _ = front
         known, seen = repeats.polls.get, repeats.event_counts.get
-        hits, idle = self._rpc.without_idle(hits, front)
-        self.recognised += idle
-        for index, line, ids in hits:
+        for index, line, ids in self._of_interest(hits, front):
             try:
                 event_count = seen(hash(line))
                 if event_count is not None:
@@ -131,6 +129,12 @@ class Recogniser:
                 raise
             except Exception as error:  # noqa: BLE001 (a bug in kvdiag skips this line, not the log)
                 self.faults.setdefault(describe_fault(error), first_line + index + 1)
+
+    def _of_interest(self, hits: Iterable[Hit], front: Front) -> Iterable[Hit]:
+        """Return the hits but those in calls without interest, which count as recognized."""
+        kept, idle = self._rpc.without_idle(hits, front)
+        self.recognised += idle
+        return kept
 
     def retain(self, events: list[RawEvent], rpc_lines: list[RpcLine]) -> None:
         """Keep only these; kept polls continue to be counted, any other begins again."""
