@@ -93,7 +93,7 @@ class Matcher:
     def _reader(self, number: int) -> ValueReader:
         """Return the reader of the values of a wording, created at its first match."""
         self.wordings.add(number)
-        reader = self._readers[number] = value_reader(self._vocabulary, number)
+        reader = self._readers[number] = value_reader(self._vocabulary.matcher(number).names, number)
         return reader
 
     def _prepare(self, number: int) -> _Quick:
@@ -103,9 +103,8 @@ class Matcher:
         return quick
 
 
-def value_reader(vocabulary: Vocabulary, number: int) -> ValueReader:
-    """Return the reader of the values of a wording."""
-    names = vocabulary.matcher(number).names
+def value_reader(names: Sequence[str], number: int) -> ValueReader:
+    """Return the reader of the values of a wording, which have these names."""
     naming = tuple(place for place, name in enumerate(names) if PLACEHOLDERS[name].kind or name in NAMING)
     links = len(naming) > 1 or any(names[place] not in ALONE for place in naming)
     return ValueReader(partial(_read, names), names, naming, links, number)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kvdiag.events.matching import value_reader
-from kvdiag.events.raw_events import EventMatch, Match, RawEvent, RpcLine, ValueReader
+from kvdiag.events.raw_events import EventMatch, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import Process
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.rpc.fragments import RpcFragment
@@ -69,6 +69,7 @@ def _pack_events(raw_events: Sequence[RawEvent], vocabulary: Vocabulary) -> byte
     entry_numbers = {id(entry): number for number, entry in enumerate(_entries(vocabulary))}
     processes, match_numbers = _Numbers(), dict[int, int]()
     matches: list[tuple[object, ...]] = []
+    names: dict[int, tuple[str, ...]] = {}  # of the values of each wording
     stamps, numbers, lines, writers = array("q"), array("L"), array("Q"), array("L")
     texts: list[bytes] = []
     repeats: dict[int, list[int]] = {}
@@ -76,9 +77,10 @@ def _pack_events(raw_events: Sequence[RawEvent], vocabulary: Vocabulary) -> byte
         number = match_numbers.get(id(match))
         if number is None:
             number = match_numbers[id(match)] = len(matches)
-            wording, values, meaning = match.unread
+            reader, values, meaning = match.unread
+            names[reader.wording] = tuple(reader.names)
             read = None if meaning is None else ([tuple(ref) for ref in meaning[0]], dict(meaning[1]))
-            matches.append((entry_numbers[id(match.entry)], wording, values, read))
+            matches.append((entry_numbers[id(match.entry)], reader.wording, values, read))
         stamps.append(stamp)
         numbers.append(number)
         lines.append(line)
@@ -87,16 +89,15 @@ def _pack_events(raw_events: Sequence[RawEvent], vocabulary: Vocabulary) -> byte
         if more is not None:
             repeats[index] = more
     columns = [column.tobytes() for column in (stamps, numbers, lines, writers)]
-    return marshal.dumps((columns, texts, repeats, matches, processes.as_tuples()), _VERSION)
+    return marshal.dumps((columns, texts, repeats, matches, names, processes.as_tuples()), _VERSION)
 
 
 def _events(packed: bytes, vocabulary: Vocabulary, first_line: int) -> list[RawEvent]:
-    columns, texts, repeats, packed_matches, packed_processes = marshal.loads(packed)  # noqa: S302 (from our own process)
-    entries, readers = _entries(vocabulary), dict[int, ValueReader | None]({-1: None})
+    columns, texts, repeats, packed_matches, names, packed_processes = marshal.loads(packed)  # noqa: S302 (from our own process)
+    entries = _entries(vocabulary)
+    readers = {wording: value_reader(named, wording) if wording >= 0 else None for wording, named in names.items()}
     matches: list[EventMatch] = []
     for number, wording, values, read in packed_matches:
-        if wording not in readers:
-            readers[wording] = value_reader(vocabulary, wording)
         meaning = None if read is None else (tuple(Ref(*ref) for ref in read[0]), read[1] or EMPTY)
         matches.append(EventMatch.restored(entries[number], readers[wording], values, meaning))
     processes = [Process(*process) for process in packed_processes]

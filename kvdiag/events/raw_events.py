@@ -79,9 +79,9 @@ class EventMatch:
         return self._meaning
 
     @property
-    def unread(self) -> tuple[int, Values, Meaning | None]:
-        """Return the wording, and its values as long as nobody has read them; then their meaning."""
-        return self._reader.wording, self._values, self._meaning
+    def unread(self) -> tuple[ValueReader, Values, Meaning | None]:
+        """Return the values and their reader, as long as nobody has read them; then their meaning."""
+        return self._reader, self._values, self._meaning
 
     @classmethod
     def restored(cls, entry: Entry, reader: ValueReader | None, values: Values, meaning: Meaning | None) -> EventMatch:
