@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -29,7 +30,10 @@ class LostProcessError(Exception):
 
 
 class Processes(Generic[T, R]):
-    """Processes that run one function; close them in any case."""
+    """Processes that run one function; close them in any case.
+
+    A task must be small, 60 KB as pickle: two of them must fit into a pipe whose other end sends a result itself.
+    """
 
     def __init__(self, count: int, run: Callable[[T], R]) -> None:
         """Start `count` copies of this process. A task and its result must be picklable. Raise LostProcessError."""
@@ -45,7 +49,10 @@ class Processes(Generic[T, R]):
             process = context.Process(target=_work, args=(its, [*self._pipes, mine], run), daemon=True)
             self._pipes.append(mine)
             try:
-                process.start()
+                with warnings.catch_warnings():
+                    # Python 3.12 warns of threads, as a progress bar has: a copy needs no lock of it.
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    process.start()
             except OSError:  # there are too many processes
                 self.close()
                 raise LostProcessError from None

@@ -82,7 +82,7 @@ class RpcReader:
         at = 0
         while at < len(hits):
             end = at + self._idle_lines(words, at)
-            if end > at and self._stand_together(hits[at : end + 1], front):
+            if end > at and self._is_unbroken(hits[at : end + 1], front):
                 at = end
             else:
                 kept.append(hits[at])
@@ -98,7 +98,7 @@ class RpcReader:
                     return count
         return 0
 
-    def _stand_together(self, hits: Sequence[Hit], front: Front) -> bool:
+    def _is_unbroken(self, hits: Sequence[Hit], front: Front) -> bool:
         """Return whether the lines of a call follow each other, and one process wrote them and the one below."""
         if hits[-2][0] - hits[0][0] != len(hits) - 2:
             return False

@@ -33,7 +33,7 @@ SMALL = 1 << 20  # the same where reading may end at any moment: what was read o
 FEWEST_BYTES = 12 << 20  # of plain files; starting processes takes as long as reading 1 MB
 MOST_WAITING = 1_000  # tasks that wait until there are so many bytes
 BATCH = 2 << 20  # bytes of small logs that a process reads at a time
-MOST_IN_BATCH = 200
+MOST_SENT = 60_000  # bytes of a batch on its way to a process, see `Processes`
 PACKED_TIMES = 10  # how many times larger a compressed log usually is
 
 
@@ -109,7 +109,7 @@ class InputReader:
             listener = listeners.begin(self.reading.name) if listeners is not None else None
             yield from self._ended(log.join(listener))
 
-    def _tasks(self, most_in_batch: int, size: int) -> Iterator[_Task]:
+    def _tasks(self, size: int, *, is_alone: bool) -> Iterator[_Task]:
         """Yield the tasks. After a local one, the next may be requested only when it was read."""
         for source in self._inputs:
             if not isinstance(source, Source) or source.path is None or source.given or source.size is None:
@@ -122,7 +122,7 @@ class InputReader:
                 yield from (_Task((part,), size, is_local=False) for part in parts)
                 continue
             self._batch.append(source)
-            if len(self._batch) >= most_in_batch or sum(map(_weight, self._batch)) >= BATCH:
+            if is_alone or sum(map(_weight, self._batch)) >= BATCH or sum(map(_sent, self._batch)) >= MOST_SENT // 2:
                 yield from self._batched()
         yield from self._batched()
 
@@ -133,7 +133,7 @@ class InputReader:
 
     def _scheduled(self, jobs: int, size: int) -> Generator[tuple[_Task, _TaskResult | None]]:
         """Yield each task with its result; None if it is to be read here."""
-        tasks, given = self._tasks(MOST_IN_BATCH if jobs > 1 else 1, size), 0
+        tasks, given = self._tasks(size, is_alone=jobs == 1), 0
         copies: _Copies | None = None
         try:
             while self._fill(tasks, copies.most_tasks if copies else 1):
@@ -252,6 +252,11 @@ class InputReader:
 def _weight(source: Source) -> int:
     """Return about how many bytes are to be read."""
     return (source.size or 0) * (PACKED_TIMES if source.compression else 1)
+
+
+def _sent(source: Source) -> int:
+    """Return the most bytes that a source takes as pickle, which has its name twice."""
+    return 200 + 8 * len(source.name)
 
 
 def _read_apart(readers: LineReaders, inputs: Sequence[Source]) -> _TaskResult:
