@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import Any
 
 from kvdiag.base.versions import format_range, read_range
 from kvdiag.events.made_names import attachment_name
+from kvdiag.fleet.shared import SharedKinds
 from kvdiag.fleet.values import Bundle, Outcome
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, Ref
 from kvdiag.model.report import Finding, Reading, Report
 from kvdiag.model.timeline import Coverage, History, SeenVersion, Timeline
 from kvdiag.model.values import SubjectKind
@@ -22,6 +23,7 @@ Relative = Callable[[str], str]
 _RUNTIMES = ("containerd", "crio", "cri-dockerd")
 _SHARED = ("volume_handle", "spec_name", "attachment")
 """Names of a volume that are the same on every node."""
+POD = "pod_uid"
 _SURELY = ("volume_handle:", "attachment:", "spec_name:pvc-")
 _CLEAN_ALREADY = frozenset(
     {"json", "says", "cause", "first_step", "first_command", "text"}
@@ -29,30 +31,15 @@ _CLEAN_ALREADY = frozenset(
 
 
 def rows(
-    report: Report, history: History, bundle: Bundle, relative: Relative, wide: AbstractSet[str]
+    report: Report, history: History, bundle: Bundle, relative: Relative, kinds: SharedKinds
 ) -> Mapping[str, Iterable[Row]]:
-    """Return the rows of each table except `failed` and `joined`; `relative` shortens the name of a source.
-
-    Stored are events that may be evaluated together with those of other nodes: of volumes that may be on another node,
-    of pods that use such a volume, and of nodes (kinds in `wide`).
-    """
-    volume_rows = [_volume(one) for one in _volumes(history)]
-    volumes = {id(e): t.subject.key for t in _volumes(history) for e in t.events}
-    movable = {row["volume"] for row in volume_rows if row["names"]}
-    pods = {pod for row in volume_rows if row["names"] for pod in row["pods"]}
-
-    def is_movable(event: Event) -> bool:
-        is_of_pod = any(ref.kind == "pod_uid" and ref.value in pods for ref in event.refs)
-        return volumes.get(id(event)) in movable or is_of_pod
-
+    """Return the rows of each table except `failed` and `joined`; `relative` shortens the name of a source."""
+    volumes = [one for (kind, _), one in history.timelines.items() if kind is SubjectKind.VOLUME]
+    movable = [one for one in volumes if _names_everywhere(one)]
     tables: Mapping[str, Iterable[Row]] = {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],
-        "events": (
-            _event(one, volumes.get(id(one), ""), relative, redacted(one.text) if is_kept else "")
-            for one in history.events
-            if (is_kept := is_movable(one)) or one.kind in wide
-        ),
-        "volumes": volume_rows,
+        "events": _events(history.events, (volumes, movable), relative, kinds),
+        "volumes": map(_volume, movable),
         "inputs": [_input(one, relative) for one in report.inputs],
         "coverage": [_coverage(one) for one in history.coverage],
         "versions": [_version(one, relative) for one in history.versions],
@@ -149,6 +136,33 @@ def _running(versions: Sequence[SeenVersion], at: int) -> dict[str, str]:
     return first | {one.component: one.version for one in printed if (one.time or 0) <= at}
 
 
+def _events(
+    events: Iterable[Event],
+    volumes: tuple[Iterable[Timeline], Iterable[Timeline]],
+    relative: Relative,
+    kinds: SharedKinds,
+) -> Iterator[Row]:
+    """Yield the rows of the events of the node, and of the volumes that may be on another one: the second of `volumes`.
+
+    Of events that no rule about volumes uses, the first with its names is enough, also of those that name a volume's
+    pod. On a node with many pods, these are nine of ten.
+    """
+    volume_of = {id(event): "" for timeline in volumes[0] for event in timeline.events}
+    volume_of |= {id(event): timeline.subject.key for timeline in volumes[1] for event in timeline.events}
+    pods = {ref for timeline in volumes[1] for event in timeline.events for ref in event.refs if ref.kind == POD}
+    named: set[tuple[Ref, ...]] = set()
+    for event in events:
+        volume = volume_of.get(id(event))
+        if volume and event.kind in kinds.of_volumes:
+            named.add(event.refs)
+            yield _event(event, volume, relative, redacted(event.text))
+        elif event.kind in kinds.of_nodes:
+            yield _event(event, volume or "", relative, "")
+        elif event.refs not in named and (volume or (volume is None and not pods.isdisjoint(event.refs))):
+            named.add(event.refs)
+            yield _event(event, volume or "", relative, "")
+
+
 def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
     """Return the row of an event without secrets; there are so many that each value is cleaned once."""
     return {
@@ -158,7 +172,7 @@ def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
         "component": redacted(event.component),
         "log_node": redacted(event.node),
         "volume": redacted(volume),
-        "refs": [{"kind": ref.kind, "value": redacted(ref.value)} for ref in event.refs],
+        "refs": _refs(event.refs),
         "attrs": [{"kind": name, "value": redacted_value(name, value)} for name, value in event.attrs.items()],
         "source": redacted(relative(event.origin.source)),
         "line": event.origin.line,
@@ -167,8 +181,9 @@ def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
     }
 
 
-def _volumes(history: History) -> Iterator[Timeline]:
-    return (one for (kind, _), one in history.timelines.items() if kind is SubjectKind.VOLUME)
+@lru_cache(1024)
+def _refs(refs: tuple[Ref, ...]) -> list[Row]:
+    return [{"kind": ref.kind, "value": redacted(ref.value)} for ref in refs]
 
 
 def _volume(timeline: Timeline) -> Row:
@@ -180,7 +195,7 @@ def _volume(timeline: Timeline) -> Row:
         "driver": ids.get("driver", ""),
         "pv": ids.get("spec_name", ""),
         "names": sorted(_names_everywhere(timeline)),
-        "pods": sorted({ref.value for event in events for ref in event.refs if ref.kind == "pod_uid"}),
+        "pods": sorted({ref.value for event in events for ref in event.refs if ref.kind == POD}),
         "begins": events[0].time,
         "ends": max(event.ends for event in events),
         "last_event": events[-1].kind,
