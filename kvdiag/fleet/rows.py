@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -16,7 +17,7 @@ from kvdiag.model.timeline import Coverage, History, SeenVersion, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.report.json_report import finding as plain_finding
 from kvdiag.report.jsontext import json_text
-from kvdiag.safe.secrets import redacted, redacted_value
+from kvdiag.safe.secrets import may_hold_secret, redacted, redacted_value
 
 Row = dict[str, Any]
 Relative = Callable[[str], str]
@@ -64,7 +65,7 @@ def _clean(value: Any) -> Any:  # noqa: ANN401  # what a column may hold
 def _clean_document(value: Any, key: str = "") -> Any:  # noqa: ANN401  # JSON's own types
     """Return the value without secrets as `json_text` redacts it; its lines are those of the events, cleaned once."""
     if isinstance(value, str):
-        return redacted_value(key, value)
+        return _value(key, value)
     if isinstance(value, dict):
         return {redacted(name): _clean_document(part, name) for name, part in value.items()}
     return [_clean_document(part, key) for part in value] if isinstance(value, list | tuple) else value
@@ -155,12 +156,18 @@ def _events(
         volume = volume_of.get(id(event))
         if volume and event.kind in kinds.of_volumes:
             named.add(event.refs)
-            yield _event(event, volume, relative, redacted(event.text))
+            yield _event(event, volume, relative, _text(event))
         elif event.kind in kinds.of_nodes:
             yield _event(event, volume or "", relative, "")
         elif event.refs not in named and (volume or (volume is None and not pods.isdisjoint(event.refs))):
             named.add(event.refs)
             yield _event(event, volume or "", relative, "")
+
+
+@lru_cache(4096)
+def _value(name: str, value: str) -> str:
+    """Return a named value without secrets; most values of a log are repeated."""
+    return redacted_value(name, value)
 
 
 def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
@@ -173,12 +180,41 @@ def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
         "log_node": redacted(event.node),
         "volume": redacted(volume),
         "refs": _refs(event.refs),
-        "attrs": [{"kind": name, "value": redacted_value(name, value)} for name, value in event.attrs.items()],
+        "attrs": [{"kind": name, "value": _value(name, value)} for name, value in event.attrs.items()],
         "source": redacted(relative(event.origin.source)),
         "line": event.origin.line,
         "count": event.count,
         "text": text,
     }
+
+
+_WORD = re.compile(r"[a-z0-9]+")
+_LETTERS, _MIXED = "kvbtmzqhrwcjnfxd", "7k2v9b4t1m8z3q5h"
+
+
+def _text(event: Event) -> str:
+    """Return the line of an event without secrets.
+
+    A line is looked through with a typical name of the same form in place of its pod's: the result is known then for
+    the lines of all pods of a deployment, which takes a twentieth of the time.
+    """
+    text, name = event.text, event.ref("pod_name") or event.ref("pod").partition("/")[2]
+    typical = _typical(name)
+    if typical and redacted(alike := text.replace(name, typical)) == alike:
+        return text
+    return redacted(text)
+
+
+@lru_cache(1024)
+def _typical(name: str) -> str:
+    """Return another name of the same form; an empty one if it contains what may be, or may precede, a secret."""
+    return "" if not name or may_hold_secret(name) else _WORD.sub(_typical_word, name)
+
+
+def _typical_word(found: re.Match[str]) -> str:
+    word = found[0]
+    letters = _LETTERS if word.isalpha() else "7294183650" if word.isdecimal() else _MIXED
+    return (letters * (len(word) // len(letters) + 1))[: len(word)]
 
 
 @lru_cache(1024)
