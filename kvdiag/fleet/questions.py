@@ -76,7 +76,7 @@ class Questions:
         folder.
         """
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
-        self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'")
+        self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'; SET preserve_insertion_order = false")
         self._address, resources = dest.address, ExitStack()
         weakref.finalize(self, resources.close)
         self._copies = resources.enter_context(scratch())
@@ -139,8 +139,10 @@ class Questions:
             if not paths:
                 continue
             empty = f"SELECT * REPLACE (day::DATE AS day) FROM {_name(f'new_{table}')} WHERE false"  # noqa: S608
-            listed = ", ".join(map(_literal, paths))
-            read = f"SELECT * FROM read_parquet([{listed}], union_by_name = {union_by_name}, {_READ})"  # noqa: S608
+            variable = f"{table}_{union_by_name}"  # a list of 1,500 files in the text of a view takes 0.3 s to parse
+            self._db.execute(f"SET VARIABLE {variable} = ?", [list(paths)])
+            files_in = f"getvariable('{variable}'), union_by_name = {union_by_name}, {_READ}"
+            read = f"SELECT * FROM read_parquet({files_in})"  # noqa: S608 (our names)
             if some_dead:
                 read += (
                     " WHERE (parse_filename(filename, true), result_key) NOT IN (SELECT (part, result_key) FROM dead)"
