@@ -188,6 +188,7 @@ def _event(event: Event, volume: str, relative: Relative, text: str) -> Row:
     }
 
 
+_MADE_NAME = re.compile(r"(?=[a-z.-]*[0-9])[a-z0-9]+(?:[.-][a-z0-9]+)+")  # as web-0 and web-7d9f8b6c5-x2x4z
 _WORD = re.compile(r"[a-z0-9]+")
 _LETTERS, _MIXED = "kvbtmzqhrwcjnfxd", "7k2v9b4t1m8z3q5h"
 
@@ -199,7 +200,7 @@ def _text(event: Event) -> str:
     the lines of all pods of a deployment, which takes a twentieth of the time.
     """
     text, name = event.text, event.ref("pod_name") or event.ref("pod").partition("/")[2]
-    typical = _typical(name)
+    typical = "" if f"-{name}" in text else _typical(name)  # after a hyphen it may begin with the letter of an option
     if typical and redacted(alike := text.replace(name, typical)) == alike:
         return text
     return redacted(text)
@@ -207,8 +208,8 @@ def _text(event: Event) -> str:
 
 @lru_cache(1024)
 def _typical(name: str) -> str:
-    """Return another name of the same form; an empty one if it contains what may be, or may precede, a secret."""
-    return "" if not name or may_hold_secret(name) else _WORD.sub(_typical_word, name)
+    """Return another name of the same form; an empty one if it may be a word of a command, a secret, or before one."""
+    return "" if not _MADE_NAME.fullmatch(name) or may_hold_secret(name) else _WORD.sub(_typical_word, name)
 
 
 def _typical_word(found: re.Match[str]) -> str:
