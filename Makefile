@@ -23,6 +23,9 @@ SECONDS ?= 600
 LOCKED ?= yes
 HOMEPAGE ?= https://github.com/OWNER/kvdiag
 
+# Optional parts that an image may have, each with its own lock; each fits those before it, and may need other releases
+# than requirements.lock has: s3fs still needs python-dateutil 2.
+EXTRAS := fleet dask mcp
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -72,6 +75,10 @@ lock: $(VENV)/.dev
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra fast --upgrade --generate-hashes \
 		--no-header pyproject.toml; } > $(VENV)/requirements.lock
 	mv $(VENV)/requirements.lock requirements.lock
+	rm -f $(EXTRAS:%=requirements-%.lock)
+	$(foreach extra,$(EXTRAS),$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --extra $(extra) \
+		--generate-hashes --no-header $$(ls requirements-*.lock 2> $(VENV)/no-lock | sed 's/^/-c /') pyproject.toml \
+		> $(VENV)/extra.lock && mv $(VENV)/extra.lock requirements-$(extra).lock && ) true
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/speed.py $(LOG)

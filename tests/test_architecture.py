@@ -186,6 +186,7 @@ LAZY = {
         "analysis.case",
         "base.clock",
         "fleet.rows",
+        "fleet.shared",
         "model.event",
     ),
     "after the signal handlers are set": (

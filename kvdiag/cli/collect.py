@@ -23,9 +23,11 @@ from kvdiag.cli.arguments import parse_time
 from kvdiag.cli.fleet import parse_memory
 from kvdiag.cli.node_bundle import MOUNTED, PODS, Bundle, Wanted, whole_day
 from kvdiag.cli.outlet import print_note
+from kvdiag.cli.requests import Requests, read_requests
 from kvdiag.fleet.places import is_remote, place, scratch
 from kvdiag.inputs.files import atomic_write
 from kvdiag.model.options import Options
+from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import redacted
 
 NOTHING = 3
@@ -42,35 +44,50 @@ def command(
         list[str] | None,
         typer.Option(metavar="GLOB", help=f"Folders of /var/log/pods. Repeatable. [default: {', '.join(PODS)}]"),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--for", metavar="REPORT", help="Only what this report of analyze -o json asks for.")
+    ] = None,
     max_size: Annotated[str, typer.Option(metavar="SIZE", help="Most bytes of logs: 512M, 2G.")] = "512M",
     limit_seconds: Annotated[float, typer.Option(metavar="N", min=1, help="Stop reading after this time.")] = 300,
     redact: Annotated[bool, typer.Option("--redact", help="Remove secrets from the logs.")] = False,
 ) -> None:
     """Collect the logs of this node as one archive.
 
-    Journal, drivers, static pods and mounts; the newest lines if it is too much.
+    Journal, drivers, static pods and mounts, or with --for what a report asks for; the newest lines if it is too much.
     """
     begin, end = _span(since, day)
+    requests = read_requests(report) if report else None
     size = parse_memory(max_size, "--max-size")
     wanted = Wanted(root, begin, end, pods or PODS, size, time.monotonic() + limit_seconds)
     with scratch() as folder:
         bundle = Bundle(folder / "logs", wanted)
         bundle.folder.mkdir()
-        found = bundle.collect()
+        found = _collect(bundle, requests)
         if not {*found} - {MOUNTED}:
-            raise InputError(str(root), "; ".join(["no log of the node was found", *bundle.notes]))
+            raise InputError(str(root), "\n  ".join(["no log of the node was found", *map(clean, bundle.notes)]))
         logs = _redacted(bundle, folder / "redacted") if redact else bundle.folder
         about = {"kvdiag": __version__, "since": f"{begin:%FT%TZ}", "until": f"{end:%FT%TZ}", "notes": bundle.notes}
         (logs / ABOUT).write_text(json.dumps({**about, "files": found}, indent=1) + "\n", "utf-8")
-        archive = folder / "bundle.tar.gz"
-        with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
-            for path in sorted(logs.rglob("*")):
-                tar.add(path, path.relative_to(logs).as_posix(), recursive=False)
-        _deliver(archive, dest)
+        _deliver(_archive(logs, folder / "bundle.tar.gz"), dest)
     for note in bundle.notes:
         print_note(note)
+    begin = min([begin, *(one.begins for one in (requests.logs if requests else ()) if one.begins)])
     logs_found = "1 log" if len(found) == 1 else f"{len(found)} logs"
     print_note(f"{logs_found}, {size - bundle.left:,} bytes, from {begin:%F %TZ} to {end:%F %TZ}: {dest}")
+
+
+def _collect(bundle: Bundle, requests: Requests | None) -> list[str]:
+    if requests is None:
+        return bundle.collect()
+    bundle.notes += [f"not collected, as this command is not run: {command}" for command in requests.commands]
+    return bundle.collect_requests(requests.logs)
+
+
+def _archive(logs: Path, archive: Path) -> Path:
+    with tarfile.open(archive, "w:gz", compresslevel=6) as tar:
+        for path in sorted(logs.rglob("*")):
+            tar.add(path, path.relative_to(logs).as_posix(), recursive=False)
+    return archive
 
 
 def _span(since: str, day: str) -> tuple[datetime, datetime]:

@@ -60,6 +60,10 @@ EXAMPLES: Mapping[str, tuple[Example, ...]] = {
     "collect": (
         ("The last day of this node, to pass on", "kvdiag collect --redact node.tar.gz"),
         (
+            "Only the logs that would confirm the findings of a report",
+            "kvdiag collect --for report.json --redact more.tar.gz",
+        ),
+        (
             "Into a bucket, in a pod where the node is mounted",
             "kvdiag collect --root /host --day 2026-11-20 s3://support/bundles/cluster=eu-1/node=worker-3.tar.gz",
         ),

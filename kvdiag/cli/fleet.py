@@ -61,7 +61,7 @@ def run(
     """Analyze each bundle in a process of its own, and store what was found."""
     _need_extra("fleet", "pyarrow", "duckdb")
     from kvdiag.fleet import bundles
-    from kvdiag.fleet.fleetrun import BATCH, FEW, read_shard, run_fleet
+    from kvdiag.fleet.fleetrun import FEW, read_shard, run_fleet
     from kvdiag.fleet.progress import FleetProgress
 
     if not dest:
@@ -76,12 +76,9 @@ def run(
         shard_bundles = [one for one in found if part.has(one)]
         if keep:
             shard_bundles = [one for one in shard_bundles if day_of(one) >= oldest(keep).isoformat()]
-        progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr))
-        if part.count == 1:
-            failed = _finish(target, limits, chosen, keep, fewest=FEW)
-        else:  # the clusters are joined when all parts are done
-            failed = 0
-            _merge(target, limits, chosen, fewest=BATCH)
+        is_part = part.count > 1  # the clusters are joined when all parts are done
+        progress = run_fleet(shard_bundles, target, limits, chosen, partial(FleetProgress, sys.stderr), is_part=is_part)
+        failed = 0 if is_part else _finish(target, limits, chosen, keep, fewest=FEW)
     progress.end()
     raise typer.Exit(FAILED if failed or progress.failed or progress.partial else 0)
 

@@ -21,6 +21,15 @@ UNITS = (
     *("kubelet", "containerd", "crio", "docker", "cri-docker", "k3s", "k3s-agent", "rke2-server", "rke2-agent"),
     *("k0scontroller", "k0sworker", "snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-containerd"),
 )
+_ONE_PROCESS = ("k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0scontroller", "k0sworker")
+LOGS = {
+    "kubelet": ("kubelet", "snap.microk8s.daemon-kubelite", *_ONE_PROCESS),
+    "containerd": ("containerd", "snap.microk8s.daemon-containerd", *_ONE_PROCESS),
+    "crio": ("crio",),
+    "docker": ("docker", "cri-docker"),
+    "kernel": (),
+}
+"""The logs that may be asked for by name, and their units; the kernel has none."""
 JOURNALS = ("var/log/journal", "run/log/journal")
 FILES = ("kubelet.log", "containerd.log", "crio.log", "docker.log")
 WITHOUT_JOURNAL = ("syslog", "messages", "kern.log")
@@ -28,6 +37,18 @@ MOUNTS, MOUNTED = ("proc/1/mounts", "proc/mounts"), "mounts.txt"
 PODS = ("kube-system_*", "*csi*")
 """Folders below /var/log/pods that are collected: static pods and drivers."""
 _CHUNK = 1 << 20
+
+
+class LogRequest(NamedTuple):
+    """A log that a report asks for: a name of `LOGS`, or a pattern for folders of /var/log/pods.
+
+    Its times are None if the report has none; `run` is the command that collects it elsewhere.
+    """
+
+    log: str
+    begins: datetime | None
+    ends: datetime | None
+    run: str
 
 
 class Wanted(NamedTuple):
@@ -56,19 +77,53 @@ class Bundle:
         for path in (*(log / name for name in names), *_newest(self._pod_logs())):
             self._copy(path, path.relative_to(log).as_posix())
         any(self._copy(self._wanted.root / name, MOUNTED) for name in MOUNTS)
+        return self._files()
+
+    def collect_requests(self, requests: Sequence[LogRequest]) -> list[str]:
+        """Collect only what a report asks for, in its times; return the paths. What is not on this node is noted."""
+        whole = self._wanted
+        for left, one in zip(range(len(requests), 0, -1), requests, strict=True):
+            self._wanted = whole._replace(
+                since=one.begins or whole.since, until=one.ends or whole.until, pods=[one.log]
+            )
+            others = self.left - self.left // left  # the part of those that follow
+            self.left -= others
+            if not (self._requested(one.log) if one.log in LOGS else self._requested_pods()):
+                self.notes.append(f"{one.log}: this node has no log of it since {self._wanted.since:%F %TZ}: {one.run}")
+            self.left += others
+        self._wanted = whole
+        return self._files()
+
+    def _requested(self, log: str) -> bool:
+        match = [word for unit in LOGS[log] for word in ("-u", unit)] or ["_TRANSPORT=kernel"]
+        journal = self._journal_folder()
+        if journal and self._journalctl(journal, match, f"{log}.log", self.left):
+            return True
+        names = (f"{log}.log", *(WITHOUT_JOURNAL if log == "kernel" and not journal else ()))
+        copied = [self._copy(self._wanted.root / "var/log" / name, name) for name in names]
+        return any(copied)
+
+    def _requested_pods(self) -> bool:
+        log = self._wanted.root / "var/log"
+        copied = [self._copy(path, path.relative_to(log).as_posix()) for path in _newest(self._pod_logs())]
+        return any(copied)
+
+    def _files(self) -> list[str]:
         return sorted(path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file())
 
     def _journal(self) -> bool:
         """Collect the journal of the units and of the kernel; return whether there is one."""
-        for name in JOURNALS:
-            journal = self._wanted.root / name
-            if journal.is_dir():
-                units = [word for unit in UNITS for word in ("-u", unit)]
-                half = self.left // 2  # for the units; the kernel and the pods have the rest
-                lines = self._journalctl(journal, units, "journal.log", half)
-                return self._journalctl(journal, ["_TRANSPORT=kernel"], "kernel.log", half // 2) or lines
-        self.notes.append(f"no journal in {' or '.join(f'/{name}' for name in JOURNALS)}")
-        return False
+        journal = self._journal_folder()
+        if journal is None:
+            self.notes.append(f"no journal in {' or '.join(f'/{name}' for name in JOURNALS)}")
+            return False
+        units = [word for unit in UNITS for word in ("-u", unit)]
+        half = self.left // 2  # for the units; the kernel and the pods have the rest
+        lines = self._journalctl(journal, units, "journal.log", half)
+        return self._journalctl(journal, ["_TRANSPORT=kernel"], "kernel.log", half // 2) or lines
+
+    def _journal_folder(self) -> Path | None:
+        return next((path for name in JOURNALS if (path := self._wanted.root / name).is_dir()), None)
 
     def _journalctl(self, journal: Path, match: Sequence[str], name: str, most: int) -> bool:
         span = [f"--since=@{self._wanted.since.timestamp():.0f}", f"--until=@{self._wanted.until.timestamp():.0f}"]

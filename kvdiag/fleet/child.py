@@ -41,6 +41,7 @@ def _analyze(job: Job, folder: Path) -> Outcome:
     from kvdiag.analysis.analyze import analyze_case
     from kvdiag.analysis.case import Case
     from kvdiag.fleet.rows import failed_row, rows
+    from kvdiag.fleet.shared import shared_kinds
     from kvdiag.model.options import Options
 
     root = str(place(job.bundle.place).fetch(job.bundle.files, folder))
@@ -67,7 +68,7 @@ def _analyze(job: Job, folder: Path) -> Outcome:
         outcome = outcome._replace(day=_day(history.ends))
     if not any(reading.records for reading in report.inputs):
         _nothing_read(next(iter(outcome.problems), "no line was recognized as one of a log"))
-    tables = dict(rows(report, history, bundle, relative, case.patterns.vocabulary.wide))
+    tables = dict(rows(report, history, bundle, relative, shared_kinds(case.patterns)))
     tables["failed"] = [dict(failed_row(outcome, time.time_ns() // 1000, one)) for one in (*outcome.problems, *skipped)]
     _store(job, outcome, tables, folder)
     return outcome

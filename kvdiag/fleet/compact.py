@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.results import ROOT, Result, Stored, part_path, read_rows, stored, table_path
-from kvdiag.fleet.schema import COLUMNS, TABLES
+from kvdiag.fleet.results import ROOT, Result, Stored, part_path, read_lines, stored, table_path
+from kvdiag.fleet.schema import COLUMNS, TABLES, table_of
 from kvdiag.fleet.values import short_digest
 
 pa.set_cpu_count(1)  # one core for each process: others run in parallel
@@ -92,14 +92,15 @@ def _merge(dest: Place, cluster: str, day: str, group: Sequence[_Source]) -> int
     results = [result for one in group for result in one.results]
     old = {one.digest: one.outdated for one in group if one.digest}
     digest = short_digest(sorted(one.key for one in results) + sorted(old))
-    rows = read_rows(dest, results)
+    new_rows = [rows for _, rows in read_lines(dest, results)]
+    of_day = {"cluster": cluster, "day": day}
     paths = {table: [table_path(table, cluster, day, one) for one in old] for table in TABLES}
     stale = [
         file.path for name in TABLES for file in dest.files(_folder(name, cluster, day)) if file.path in paths[name]
     ]
     written = []
     for name, schema in TABLES.items():
-        tables = [pa.Table.from_pylist(rows.get(name, []), schema=schema)]
+        tables = [table_of(name, ((of_day, rows[name]) for rows in new_rows if name in rows)).select(schema.names)]
         for path in paths[name]:
             if path in stale:
                 part = _as_schema(pq.read_table(io.BytesIO(dest.read(path))), schema)

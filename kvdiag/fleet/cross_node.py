@@ -12,11 +12,12 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from kvdiag.analysis.case import Case
+from kvdiag.analysis.case import Case, load_patterns
 from kvdiag.base.clock import from_datetime, to_datetime
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.rows import finding_row
+from kvdiag.fleet.shared import shared_rules
 from kvdiag.fleet.values import Job, Outcome, outcome_of, short_digest
 from kvdiag.history.correlate.history import joined_history
 from kvdiag.history.correlate.identity import UnionFind
@@ -31,6 +32,7 @@ from kvdiag.rules.incidents import with_incidents
 
 MOST_EVENTS = 50_000  # events evaluated together: about 250 MB
 _SHARED = "SELECT bundle, node, volume, names, pods, result_key FROM volumes WHERE volume <> '' ORDER BY ALL"
+_KEYS = "SELECT DISTINCT result_key FROM volumes WHERE bundle IN (SELECT unnest($bundles::VARCHAR[]))"
 _EVENTS = """
   SELECT bundle, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text FROM events
   WHERE bundle IN (SELECT unnest($bundles::VARCHAR[])) AND (
@@ -68,9 +70,9 @@ def join_cluster(job: Job) -> tuple[Outcome, Mapping[str, Sequence[dict[str, Any
 
     What was found about volumes is kept where the results of all their nodes are the same as then.
     """
-    dest, case = place(job.dest), Case(Options())
-    tables = ("volumes", "events", "coverage", "versions", "findings", "joined", "judged")
-    questions = Questions(dest, job.bundle.cluster, tables)
+    dest, cluster, patterns = place(job.dest), job.bundle.cluster, load_patterns(Options())
+    case = Case(Options(), patterns._replace(rules=shared_rules(patterns)))
+    questions = Questions(dest, cluster, ("volumes", "findings", "joined", "judged"))
     alone = _NodeFindings(questions.ask(_ALONE).rows)
     shared = shared_volumes(questions.ask(_SHARED).rows)
     kept = _still_valid(questions, {one.digest for one in shared})
@@ -78,7 +80,12 @@ def join_cluster(job: Job) -> tuple[Outcome, Mapping[str, Sequence[dict[str, Any
     judged = [{"judged": batch, "volumes": sorted(volumes)} for batch, volumes in kept.items()]
     known = {volume for volumes in kept.values() for volume in volumes}
     cut = 0
-    for group in _groups([one for one in shared if one.digest not in known]):
+    groups = list(_groups([one for one in shared if one.digest not in known]))
+    bundles = {bundle for group in groups for one in group for bundle in one.bundles}
+    if bundles:
+        keys = {key for (key,) in questions.ask(_KEYS, bundles=sorted(bundles)).rows}
+        questions = Questions(dest, cluster, ("events", "coverage", "versions"), keys=keys)
+    for group in groups:
         batch, history = short_digest(sorted(one.digest for one in group)), _history(questions, group, case)
         judged.append({"judged": batch, "volumes": sorted(one.digest for one in group)})
         cut += len(history.events) >= MOST_EVENTS
@@ -185,7 +192,9 @@ def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) ->
     nodes = _nodes_of_logs(events)
     coverage = [_coverage(row, nodes) for row in questions.ask(_COVERAGE, bundles=bundles).rows]
     versions = [_version(row, nodes) for row in questions.ask(_VERSIONS, bundles=bundles).rows]
-    return joined_history(events, wide, coverage, versions)
+    history = joined_history(events, wide, coverage, versions)
+    begins = [history.begins, *(one.begins for one in coverage)]
+    return history._replace(begins=min(begins), ends=max([history.ends, *(one.ends for one in coverage)]))
 
 
 def _event(row: Sequence[Any]) -> Event:

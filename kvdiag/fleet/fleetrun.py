@@ -17,6 +17,7 @@ from kvdiag.fleet.values import DIGEST, JOINED, Bundle, Job, Limits, Outcome, sh
 
 FEWEST = 2  # fewest bundles that can share a volume
 BATCH = 1_000  # bundles analyzed between two merges, so that few files are read one by one
+OBJECTS = 8  # of a merged day that a report reads at most: fewer results are not merged by a part of a job
 FEW = 100  # new results that a report may read one by one: a merge takes longer than that
 Engine = Callable[[Iterable[Job]], Iterator[Outcome]]
 
@@ -44,9 +45,18 @@ def read_shard(text: str, completion_index: str) -> Shard:
 
 
 def run_fleet(
-    bundles: Sequence[Bundle], dest: str, limits: Limits, engine: Engine, begin: Callable[..., FleetProgress]
+    bundles: Sequence[Bundle],
+    dest: str,
+    limits: Limits,
+    engine: Engine,
+    begin: Callable[..., FleetProgress],
+    *,
+    is_part: bool = False,
 ) -> FleetProgress:
-    """Analyze new and changed bundles, and again those that failed or could be read in part only; store the results."""
+    """Analyze new and changed bundles, and again those that failed or could be read in part only; store the results.
+
+    A part of a job merges its own results: others may still write theirs, and nobody may merge them all afterwards.
+    """
     bundles, twice = _unique(bundles)
     target, judge = place(dest), judge_version()
     found = stored(target)
@@ -67,7 +77,7 @@ def run_fleet(
             progress.add(outcome)
             if outcome.reason:
                 put_failed(target, outcome)
-        if start + BATCH < len(largest_first):
+        if is_part or start + BATCH < len(largest_first):
             _merge_own(target, dest, limits, engine, {job.key for job in jobs}, judge)
     return progress
 
@@ -78,7 +88,11 @@ def _merge_own(target: Place, dest: str, limits: Limits, engine: Engine, keys: C
     for one in stored(target).results:
         if one.path and one.key in keys:
             days[one.cluster, one.day].append(one.path)
-    jobs = [Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge", tuple(paths)) for day, paths in days.items()]
+    jobs = [
+        Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge", tuple(paths))
+        for day, paths in days.items()
+        if len(paths) > OBJECTS
+    ]
     list(engine(jobs))
 
 

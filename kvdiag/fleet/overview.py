@@ -25,11 +25,8 @@ MOST_CAUSES, MOST_ERRORS, MOST_FAILED, MOST_UNEXPLAINED = (
 _TABLES = {
     "hit": """
   SELECT rule, cluster, node, day, if(driver_version <> '', driver || ' ' || driver_version, '') AS with_driver,
-    max(kubelet_version) AS kubelet_version, min(begins) AS begins, max(ends) AS ends,
-    max(severity_rank) AS severity_rank, bool_or(healed IS NULL) AS is_open,
-    bool_or(verdict = 'confirmed') AS is_confirmed
-  FROM hits WHERE ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)
-  GROUP BY rule, cluster, node, day, 5""",
+    kubelet_version, begins, ends, severity_rank, healed IS NULL AS is_open, verdict = 'confirmed' AS is_confirmed
+  FROM hits WHERE ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)""",
     "hit_node": """
   SELECT rule, cluster, node, cluster || '/' || node AS name, min(begins) AS begins, max(ends) AS ends,
     max(severity_rank) AS severity_rank, bool_or(is_open) AS is_open, bool_or(is_confirmed) AS is_confirmed,
@@ -56,8 +53,9 @@ _WITH = """
     list_sort(list(DISTINCT with_driver) FILTER (with_driver <> '')) AS driver_versions
   FROM hit GROUP BY rule"""
 _ACROSS = """
-  SELECT rule, count(DISTINCT finding) AS across_nodes FROM hits
-  WHERE across AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)
+  SELECT rule, count(DISTINCT finding) AS across_nodes FROM joined
+  WHERE role = 'cause' AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ)
+    AND ($day = '' OR ends::DATE = $day::DATE)
   GROUP BY rule"""
 # Of the first hit of each cause; few files have the clusters, which are written into the text, so that the others are
 # not opened.

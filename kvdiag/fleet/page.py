@@ -153,7 +153,7 @@ def _facts(row: Row) -> Iterator[tuple[str, str]]:
         yield "suspicious", f"{with_it}, {one['hit_without']:,} of {one['nodes_without']:,} others (p = {one['p']:.2g})"
     if row["across_nodes"]:
         yield "across nodes", f"{row['across_nodes']:,} found by joining the logs of several nodes"
-    yield "first", shortened(row["says"], 300)
+    yield "found there", shortened(row["says"], 300)
     if row["first_step"]["text"]:
         run = row["first_step"]["run"]
         yield "first step", row["first_step"]["text"] + (f" $ {run}" if run else "")

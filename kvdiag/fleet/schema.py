@@ -5,10 +5,12 @@ Columns may be added: older files are read with NULL there. docs/fleet.md descri
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.json
 
 from kvdiag.fleet.values import short_digest
 
@@ -79,6 +81,36 @@ _COLUMNS: Mapping[str, Mapping[str, Any]] = {
     },
     "failed": {"place": _TEXT, "reason": _TEXT, "next_step": _TEXT, "at": _TIME, "is_partial": _FLAG},
 }
+PARTITION = [pa.field("cluster", _TEXT), pa.field("day", _TEXT)]
+"""The columns that are in the paths."""
 TABLES: Mapping[str, pa.Schema] = {name: pa.schema({**_OF_ALL, **columns}) for name, columns in _COLUMNS.items()}
 COLUMNS = short_digest(f"{name}: {schema}" for name, schema in TABLES.items())
 """A digest of all columns and their types: files with the same one are read together, without a look at each."""
+
+
+def table_of(name: str, results: Iterable[tuple[Mapping[str, str], Sequence[bytes]]]) -> pa.Table:
+    """Return the rows of results as a table: of each the columns that all its rows share, and rows as JSON.
+
+    Arrow parses them in a tenth of the time and memory of Python.
+    """
+    schema = TABLES[name]
+    plain = pa.schema([(field.name, _as_numbers(field.type)) for field in schema])
+    options = pyarrow.json.ParseOptions(explicit_schema=plain, unexpected_field_behavior="ignore")
+    tables = [pa.schema([*schema, *PARTITION]).empty_table()]
+    for shared, rows in results:
+        data = b"\n".join(rows)
+        read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1)
+        table = pyarrow.json.read_json(BytesIO(data), read, options).select(schema.names).cast(schema)
+        for field in PARTITION:
+            table = table.append_column(field, [pa.repeat(pa.scalar(shared[field.name]), len(table))])
+        tables.append(table)
+    return pa.concat_tables(tables)
+
+
+def _as_numbers(kind: pa.DataType) -> pa.DataType:
+    """Return a type with numbers in place of times, as JSON has them: microseconds."""
+    if pa.types.is_list(kind):
+        return pa.list_(_as_numbers(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, _as_numbers(field.type)) for field in kind])
+    return _NUMBER if kind == _TIME else kind

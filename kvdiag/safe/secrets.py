@@ -44,6 +44,7 @@ def anchors() -> Anchors:
 _VIEWS = 3  # levels of decoding
 _ROUNDS = 8
 SHORT = 64  # characters of a text whose result is cached
+DASHES = 4  # of a UUID; a name with one is as rare as a long text
 SHORTEST = 6  # characters of a text with a name and its secret
 _ARROW = lazy_regex(r"\ufdd0\\*[\"']? -> \\*[\"']?(?P<value>[^\s\"'\\\ufdd0]+)")  # the old value, and the new one
 # The rest of a secret that continues on the next line.
@@ -66,7 +67,7 @@ _LONGEST = 4_096  # characters; longer texts are rare, and would fill the cache
 
 def redacted(text: str) -> str:
     """Return text without passwords, tokens and keys; earlier redactions are kept."""
-    if len(text) < SHORT:
+    if len(text) < SHORT and text.count("-") < DASHES:
         return _short(text)
     is_known = len(text) <= _LONGEST and _is_clean(_VARIES.sub(_typical, text))
     return text if is_known else _redacted(text)

@@ -168,3 +168,108 @@ def test_a_journal_that_does_not_end(node, tmp_path):
     assert "-u kubelet -u containerd" in asked
     assert "the time was over" in done.stderr
     assert "kubelet[1]: x" in collected(tmp_path / "b.tar.gz")["journal.log"]
+
+
+def _report(path: Path, needs: list[dict[str, object]], commands: list[str]) -> Path:
+    text = {"to_be_certain": needs, "findings": [{"collect": commands}]}
+    path.write_text(json.dumps(text))
+    return path
+
+
+def _need(component: str, begins: str | None, ends: str | None, run: str) -> dict[str, object]:
+    return {"component": component, "verbosity": 2, "begins": begins, "ends": ends, "findings": [], "run": run}
+
+
+@needs_journalctl
+def test_only_what_a_report_asks_for(node, tmp_path):
+    """The units in their time, the folders of a pod; what is not on the node, and each other command, is named."""
+    of_machine = node / "var/log/journal/0123456789abcdef0123456789abcdef"
+    of_machine.mkdir(parents=True)
+    packed = ROOT / "tests/data/journal/node.journal.zst"
+    (of_machine / "system.journal").write_bytes(zstd.decompress(packed.read_bytes()))
+    needs = [
+        _need("kubelet", "2024-03-12T00:00:00.5Z", "2024-03-13T00:00:00Z", "journalctl -u kubelet"),
+        _need("kube-controller-manager", None, None, "kubectl logs -l component=kube-controller-manager"),
+    ]
+    commands = [
+        "journalctl -u containerd --since '2024-03-13 00:00:00 UTC' --until '2024-03-14 00:00:00 UTC'",
+        "kubectl -n shop logs web-0 --all-containers --previous",
+        "cat /etc/shadow",
+        "journalctl -u ../../x",
+    ]
+    report = _report(tmp_path / "report.json", needs, commands)
+    done = run_kvdiag("collect", "--for", report, tmp_path / "b.tar.gz", "--root", node)
+    assert done.returncode == 0, done.stderr
+    files = collected(tmp_path / "b.tar.gz")
+    web = "pods/shop_web-0_2a0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f02/web/0.log"
+    assert files.keys() == {"collected.json", "kubelet.log", web}
+    assert "kubelet[" in files["kubelet.log"]
+    assert "containerd[" not in files["kubelet.log"]
+    assert "kube-system_kube-controller-manager-*: this node has no log of it" in done.stderr
+    assert "containerd: this node has no log of it since 2024-03-13 00:00:00Z" in done.stderr
+    notes = json.loads(files["collected.json"])["notes"]
+    assert "not collected, as this command is not run: cat /etc/shadow" in notes
+    assert [note for note in notes if "../../x" in note] == [
+        "not collected, as this command is not run: journalctl -u ../../x"
+    ]
+
+
+def test_a_report_is_asked_within_its_size_and_redacted(node, tmp_path):
+    """Each log has its part of the size; secrets are removed; without a journal the files are taken."""
+    with (node / "var/log/kubelet.log").open("a") as log:
+        log.write('E1120 20:41:31.000001 1 x.go:1] "failed" password="hunter2-Zx81kQ"\n')
+    needs = [_need("kubelet", None, None, "x"), _need("csi-driver", None, None, "y")]
+    report = _report(tmp_path / "report.json", needs, [])
+    words = ("collect", "--for", report, tmp_path / "b.tar.gz", "--root", node, "--redact", "--max-size", "20K")
+    done = run_kvdiag(*words)
+    assert done.returncode == 0, done.stderr
+    files = collected(tmp_path / "b.tar.gz")
+    assert files.keys() == {"collected.json", "kubelet.log", f"pods/{POD}/0.log"}
+    assert "hunter2" not in files["kubelet.log"]
+    assert len(files[f"pods/{POD}/0.log"]) > 5_000
+    assert sum(map(len, files.values())) < 24_000
+
+
+def test_through_standard_input_and_output(node, tmp_path):
+    """As `kubectl debug` runs it: the report is the input, the archive is the output."""
+    report = _report(tmp_path / "report.json", [_need("kubelet", None, None, "x")], [])
+    command = [sys.executable, "-m", "kvdiag", "collect", "--root", str(node), "--for", "/dev/stdin", "-"]
+    done = subprocess.run(command, input=report.read_bytes(), capture_output=True, check=True)
+    assert collected(io.BytesIO(done.stdout)).keys() == {"collected.json", "kubelet.log"}
+
+
+def test_the_report_of_an_analysis_is_understood(tmp_path, node):
+    """What `analyze -o json` writes of a possible finding is what `collect --for` collects."""
+    lines = (SAMPLE / "kubelet.log").read_text("utf-8").splitlines(keepends=True)
+    (tmp_path / "cut.log").write_text("".join(lines[: len(lines) // 2]), "utf-8")
+    found = run_kvdiag("analyze", tmp_path / "cut.log", "-o", "json")
+    report = json.loads(found.stdout)
+    assert isinstance(report["to_be_certain"], list)
+    assert isinstance(report["findings"][0]["collect"], list)
+    report["to_be_certain"] = [_need("kubelet", None, None, "x")]
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    done = run_kvdiag("collect", "--for", tmp_path / "report.json", tmp_path / "b.tar.gz", "--root", node)
+    assert done.returncode == 0, done.stderr
+    assert "kubelet.log" in collected(tmp_path / "b.tar.gz")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[1", "not a report"),
+        ("{}", "not a report"),
+        ('{"to_be_certain": [], "findings": []}', "asks for another log"),
+        (
+            '{"to_be_certain": [{"component": "kubelet", "begins": 5, "ends": "x", "run": ""}], "findings": []}',
+            "not a report",
+        ),
+        ("[" * 100_000, "not a report"),
+    ],
+)
+def test_what_is_no_report(tmp_path, node, text, why):
+    """Is wrong usage, with one sentence."""
+    (tmp_path / "report.json").write_text(text)
+    done = run_kvdiag("collect", "--for", tmp_path / "report.json", tmp_path / "b.tar.gz", "--root", node)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert "Traceback" not in done.stderr

@@ -50,9 +50,9 @@ def test_the_lowest_versions_are_those_that_are_tested():
     assert tested == list(map(lowest, ASKED))
 
 
-def locked() -> dict[str, tuple[Requirement, list[str]]]:
-    """Give each requirement of the lock file by its name, with what stands behind it."""
-    text = "\n".join(line for line in LOCK.read_text("utf-8").splitlines() if not line.lstrip().startswith("#"))
+def locked(lock: Path = LOCK) -> dict[str, tuple[Requirement, list[str]]]:
+    """Give each requirement of a lock file by its name, with what stands behind it."""
+    text = "\n".join(line for line in lock.read_text("utf-8").splitlines() if not line.lstrip().startswith("#"))
     found = {}
     for line in filter(None, map(str.strip, text.replace("\\\n", " ").splitlines())):
         said, *behind = re.split(r"\s+(?=--)", line)
@@ -61,13 +61,26 @@ def locked() -> dict[str, tuple[Requirement, list[str]]]:
     return found
 
 
-def test_the_lock_pins_each_requirement_with_its_hashes():
+@pytest.mark.parametrize("lock", sorted(ROOT.glob("requirements*.lock")), ids=lambda lock: lock.stem)
+def test_the_lock_pins_each_requirement_with_its_hashes(lock):
     """One version of each, and nothing behind it but SHA-256 hashes: no address, and no other option of pip."""
-    for requirement, behind in locked().values():
+    for requirement, behind in locked(lock).values():
         assert re.fullmatch(r"==[0-9][0-9A-Za-z.]*", str(requirement.specifier))
         assert behind
         assert all(HASH.fullmatch(one) for one in behind)
         assert requirement.url is None
+
+
+@pytest.mark.parametrize("extra", ["dask", "fleet", "mcp"])
+def test_the_lock_of_an_optional_part_has_what_it_asks_for(extra):
+    """Each release is one that pyproject.toml admits, also of what kvdiag itself needs; the locks agree."""
+    pinned = locked(ROOT / f"requirements-{extra}.lock")
+    for asked in map(Requirement, [*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extra]]):
+        (version,) = pinned[canonicalize_name(asked.name)][0].specifier
+        assert version.version in asked.specifier
+    for other in ROOT.glob("requirements-*.lock"):
+        for name, (requirement, _) in locked(other).items():
+            assert name not in pinned or pinned[name][0].specifier == requirement.specifier
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.name)
@@ -234,7 +247,7 @@ def test_the_steps_of_the_image_install_kvdiag(tmp_path, extras):
     ignored = shutil.ignore_patterns(".*", "tests", "sample-logs", "build", "dist", "bench", "__pycache__")
     shutil.copytree(ROOT, context, ignore=ignored)
     steps = [line[4:].replace("/opt/kvdiag", str(target)) for line in stage.splitlines() if line.startswith("RUN ")]
-    assert len(steps) == 3
+    assert len(steps) == 4
     for step in steps:
         done = subprocess.run(
             ["bash", "-euc", step],

@@ -14,6 +14,7 @@ from kvdiag.analysis.analyze import analyze_case
 from kvdiag.analysis.case import Case
 from kvdiag.analysis.redact import RedactionCounts, Redactor, redacted_bytes
 from kvdiag.fleet.rows import rows
+from kvdiag.fleet.shared import shared_kinds
 from kvdiag.fleet.values import Bundle
 from kvdiag.inputs.readers import ReplayReader
 from kvdiag.inputs.source import Source
@@ -145,7 +146,7 @@ def test_no_other_output_tells_a_kind(case, folder):
     cased, report, history = case
     out = io.StringIO()
     write_text(report.errors, out, RenderOptions(width=100), show_benign=True)
-    tables = rows(report, history, Bundle("a", "b", str(folder), ()), str, cased.patterns.vocabulary.wide)
+    tables = rows(report, history, Bundle("a", "b", str(folder), ()), str, shared_kinds(cased.patterns))
     table = json.dumps([list(of_table) for of_table in tables.values()], default=str)
     answers = McpTools(folder)
     said = [answers.analyze("."), answers.errors("kubelet.log"), answers.timeline("vol-7", ".")]
