@@ -11,7 +11,7 @@ from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.formats.authors import CONTAINED, Rank, is_output, program_in_name, rank_of
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import provenance_of
-from kvdiag.model.event import NAMELESS, Event
+from kvdiag.model.event import NAMELESS, Event, event_order
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
@@ -95,12 +95,13 @@ def _matches(rule: Rule, part: Part, node: str, index: EventIndex) -> list[RuleM
     versions = index.history.versions
     matches = [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
     return [
-        match._replace(
-            doubts=(
+        RuleMatch(
+            match.bound,
+            (
                 *_match_doubts(match, index.history),
                 *_author_doubts(match),
                 *_clock_doubts(rule, match, part, index.history),
-            )
+            ),
         )
         for match in matches
     ]
@@ -123,16 +124,19 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Pa
     history = index.history
     best, stretch = _best_match(rule, matches, part)
     bound = ((name, event) for name, events in best.bound.items() for event in events)
-    ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
+    ordered = sorted(bound, key=lambda pair: event_order(pair[1]))
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
-    others = [event for _, event in ordered if event.origin not in {one.origin for one in since}]
+    lines = {event.origin for event in since}
+    others = [event for _, event in ordered if event.origin not in lines]
     ends = _last_end(since, others, history)
     count = count_tries(since) or _least_count(matches)
     end = end_of(rule, part.selected, [*since, *others], ends, history)
     evidence = tuple(_evidence(best, part.selected, rule, begins))
     severity = _severity(rule, best, end.state)
-    events, changes = (*(event for _, event in ordered), *since), _may_change(best, end, severity)
+    tries = {id(event) for event in since}
+    events = (*(event for _, event in ordered if id(event) not in tries), *since)
+    changes = _may_change(best, end, severity)
     errors = errors_of(rule, part.selected, begins - PRELUDE if rule.follows else begins, ends)
     found = (rule, subject, events, evidence, errors, tuple(best.bound), count, (begins, ends), end, changes)
     return Finding(
@@ -161,6 +165,8 @@ def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History)
 
 def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
     """Return the doubts of a match. For logs without times, doubts about begin and end become one doubt UNTIMED."""
+    if match.bound and not history.unanchored:
+        return iter(match.doubts)
     is_untimed = all(event.origin.source in history.unanchored for events in match.bound.values() for event in events)
     found = (
         Doubt(DoubtReason.UNTIMED, one.component) if is_untimed and one.reason in _TIME_REASONS else one
@@ -271,9 +277,10 @@ def _evidence(match: RuleMatch, selected: Selected, rule: Rule, begins: int) -> 
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
     for name, events in series.items():
-        for event in events[:: max(1, len(events) - 1)] if events else ():
-            rows.setdefault(id(event), Evidence(name, event, count_tries(events)))
-    yield from sorted(rows.values(), key=lambda row: (row.event.time, row.event.origin))
+        total = count_tries(events)
+        for event in events[:: max(1, len(events) - 1)]:
+            rows.setdefault(id(event), Evidence(name, event, total))
+    yield from sorted(rows.values(), key=lambda row: event_order(row.event))
 
 
 @cached_by_identity

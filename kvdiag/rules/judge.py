@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain as joined
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -48,7 +50,6 @@ class JudgedEvents(NamedTuple):
     """
 
     seen: Selected
-    kinds: Mapping[str, tuple[str, ...]]
     node: str
     history: History
     entries: Mapping[str, Entry]
@@ -66,9 +67,8 @@ def judge(rule: Rule, part: Part, node: str, history: History, entries: Mapping[
     if not isinstance(rule.when, AnyOf) and not order_is_possible(rule.when, rule.cut, seen):
         return []
     originals = {id(piece): event for piece, event in pieces}
-    kinds = {name: selector.kinds for name, selector in rule.events.items()}
     successes = seen.of_names(end_names(rule))
-    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, try_names(rule), successes)
+    selected = JudgedEvents(seen, node, history, entries, rule, {}, {}, try_names(rule), successes)
     runs = (_with_proof_doubt(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
     return sorted(
         (_unsplit(match, originals) if originals else match for match in runs), key=lambda match: bool(match.doubts)
@@ -82,9 +82,9 @@ def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
 
 def _with_proof_doubt(match: RuleMatch, rule: Rule) -> RuleMatch:
     """Add the rule's doubt to a match without any of the events that would prove it."""
-    if rule.proof is None or match.bound.keys() & set(rule.proof.by):
+    if rule.proof is None or not match.bound.keys().isdisjoint(rule.proof.by):
         return match
-    return match._replace(doubts=_merge_doubts(match.doubts, (Doubt(DoubtReason.PROOF, text=rule.proof.doubt),)))
+    return RuleMatch(match.bound, _merge_doubts(match.doubts, (Doubt(DoubtReason.PROOF, text=rule.proof.doubt),)))
 
 
 def _unsplit(match: RuleMatch, originals: Mapping[int, Event]) -> RuleMatch:
@@ -164,12 +164,12 @@ def _in_order(terms: tuple[Condition, ...]) -> Sequence[Condition]:
     return sorted(terms, key=lambda term: isinstance(term, Absent | Not))
 
 
-def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
-    if not terms:
-        yield match
-        return
-    for further in _solve(terms[0], selected, match):
-        yield from _solve_all(terms[1:], selected, further)
+def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterable[RuleMatch]:
+    """Return every match of all terms, each found from those of the terms before it."""
+    matches: Iterable[RuleMatch] = (match,)
+    for term in terms:
+        matches = joined.from_iterable(map(partial(_solve, term, selected), matches))
+    return matches
 
 
 def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
@@ -249,7 +249,9 @@ def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[
         first = bound[chain.steps[0].name][0] if chain.within else events[0] if events else None
         if first is not None:
             due = Window(first.time, first.time + (chain.within or step.lasting))
-            reasons = doubts(selected.kinds[step.name], due, selected.node, selected.history, selected.entries)
+            reasons = doubts(
+                selected.rule.events[step.name].kinds, due, selected.node, selected.history, selected.entries
+            )
             yield from (doubt for doubt in reasons if doubt.reason is DoubtReason.ENDS_EARLY)
 
 

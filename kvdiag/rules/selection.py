@@ -147,6 +147,7 @@ def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterato
             yield Doubt(DoubtReason.NOT_SHOWN, text=str(event.origin), needed=name)
 
 
+@cached_by_identity
 def asks_for_text(selector: Selector) -> bool:
     """Return whether the selector has a condition on the error text."""
     return any(name in {TEXT, CODE, *TEXTS, *ANATOMY} for where in selector.conditions for name in where)
