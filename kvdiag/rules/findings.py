@@ -23,7 +23,7 @@ from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.ending import End, end_of
 from kvdiag.rules.event_index import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.finding_texts import LazyTexts, TextInputs
-from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.rules.grammar import name_set, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.prefilter import RulePrefilter
 from kvdiag.rules.required_kinds import holdable_rules
@@ -187,7 +187,7 @@ def _clock_doubts(rule: Rule, match: RuleMatch, part: Part, history: History) ->
     if not history.disagreements:
         return
     bound = [event for events in match.bound.values() for event in events]
-    seen = part.selected.of_names(name for name in names_in(rule.when) if name not in match.bound)
+    seen = part.selected.of_names(name_set(rule.when) - match.bound.keys())
     if len(bound) + len(seen) > 1:
         off = [
             history.disagreements[log]
