@@ -12,7 +12,7 @@ from kvdiag.base.clock import MINUTE, SECOND, format_duration, parse_duration
 from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.model.event import Event
 from kvdiag.model.report import Doubt, DoubtReason
-from kvdiag.model.timeline import Coverage, History
+from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.chain_steps import count_occurrences
 
@@ -196,6 +196,12 @@ def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[Dou
         yield Doubt(DoubtReason.ENDS_SOON, name, window.begins, took=max(0, watched))
     elif not window.open_ended and coverage.ends < window.ends:
         yield Doubt(DoubtReason.ENDS_EARLY, name, coverage.ends, window.ends)
-    for gap in coverage.gaps:
+    for gap, doubt in _gap_doubts(coverage):
         if gap.begins < window.ends and gap.ends > window.begins:
-            yield Doubt(DoubtReason.GAP, gap.component, gap.begins, text=gap.why)
+            yield doubt
+
+
+@cached_by_identity
+def _gap_doubts(coverage: Coverage) -> Sequence[tuple[Gap, Doubt]]:
+    """Return the gaps of a log, each with its doubt: a kubelet that restarts every minute has a thousand."""
+    return [(gap, Doubt(DoubtReason.GAP, gap.component, gap.begins, text=gap.why)) for gap in coverage.gaps]

@@ -53,11 +53,12 @@ class TextInputs(NamedTuple):
 class LazyTexts:
     """The texts of one finding, filled from its rule and its lines."""
 
-    __slots__ = ("_inputs",)
+    __slots__ = ("_anatomy", "_inputs")
 
     def __init__(self, inputs: TextInputs) -> None:
         """Keep what the texts are filled from."""
         self._inputs = inputs
+        self._anatomy: tuple[ErrorAnatomy | None] | None = None if inputs.errors else (None,)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the texts are equal."""
@@ -105,11 +106,9 @@ class LazyTexts:
     @property
     def anatomy(self) -> ErrorAnatomy | None:
         """Return the innermost cause in the errors of the finding, if its rule reads it."""
-        return _anatomy(self) if self._inputs.errors else None
-
-    def read(self) -> ErrorAnatomy | None:
-        """Read the innermost cause."""
-        return read_cause(self._inputs.errors)
+        if self._anatomy is None:  # read once: each text needs it, and reading takes as long as a hundred texts
+            self._anatomy = (read_cause(self._inputs.errors),)
+        return self._anatomy[0]
 
     def _values(self) -> dict[str, str]:
         """Return the values of the slots, with a generic name for an unnamed volume."""
@@ -138,11 +137,6 @@ class LazyTexts:
         filled = sentence(rule.healed.says if rule.healed and is_healed else rule.says, values)
         is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
         return f"A{filled[1:]}" if is_generic else filled
-
-
-@lru_cache(MOST)
-def _anatomy(texts: LazyTexts) -> ErrorAnatomy | None:
-    return texts.read()
 
 
 @lru_cache(MOST)
