@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kvdiag.base.clock import MINUTE
@@ -18,6 +18,7 @@ from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, find_version
+from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.causes import errors_of
 from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.ending import End, end_of
@@ -30,6 +31,7 @@ from kvdiag.rules.required_kinds import holdable_rules
 from kvdiag.rules.rule_store import possible_rules
 from kvdiag.rules.selection import Part, Selected, part_of
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
+from kvdiag.rules.umbrella import Umbrellas, is_umbrella
 
 FEW = 8  # events that are divided and judged at once; of more it is first seen whether all of them may hold
 LOG = "log"  # in `same`: the events must be in one log; not part of the finding's name
@@ -41,17 +43,26 @@ PRELUDE = 5 * MINUTE  # lines that a rule shows as prelude are at most this long
 
 
 def find(
-    rules: Sequence[Rule], history: History, entries: Mapping[str, Entry], *, is_filtered: bool = False
+    rules: Sequence[Rule],
+    history: History,
+    entries: Mapping[str, Entry],
+    *,
+    is_filtered: bool = False,
+    is_requested: Callable[[Finding], bool] = lambda _finding: True,
 ) -> Iterator[Finding]:
-    """Yield every finding of every rule on every subject, unordered.
+    """Yield the requested findings of every rule on every subject, unordered, except those that `rank` leaves out.
 
     With `is_filtered`, the rules are those that the values of the lines allow.
     """
+    umbrellas = Umbrellas(capabilities())
     index = EventIndex(history, entries)
     possible = possible_rules(rules, index.seen_kinds)
     for subject, prefilters in index.candidates(possible if is_filtered else holdable_rules(possible, index.by_kind)):
-        for prefilter in prefilters:
-            yield from _on_subject(prefilter, subject, index)
+        found: list[Finding] = []
+        for prefilter in sorted(prefilters, key=is_umbrella):
+            if not umbrellas.is_explained(prefilter, subject, found):
+                found += filter(is_requested, _on_subject(prefilter, subject, index))
+        yield from found
 
 
 def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
