@@ -38,7 +38,6 @@ from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
 MOST_RUNS = 256  # matches of one rule on one timeline; more matches of the same fault add nothing to the finding
 GUESSED = "ambiguous"  # attribute of an answer that may belong to several calls
-LONGEST_VALUE = 4096  # characters of an attribute that globs see
 
 Bound = Mapping[str, tuple[Event, ...]]
 
@@ -263,10 +262,9 @@ def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[
     if step.name in selected.rule.cut and not match_step(step, events, 0, by_backoff=True):
         first = bound[chain.steps[0].name][0] if chain.within else events[0] if events else None
         if first is not None:
+            kinds = selected.rule.events[step.name].kinds
             due = Window(first.time, first.time + (chain.within or step.lasting))
-            reasons = doubts(
-                selected.rule.events[step.name].kinds, due, selected.node, selected.history, selected.entries
-            )
+            reasons = doubts(kinds, due, selected.node, selected.history, selected.entries)
             yield from (doubt for doubt in reasons if doubt.reason is DoubtReason.ENDS_EARLY)
 
 
@@ -276,8 +274,7 @@ def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterato
         yield from _order_doubts(chain, bound, selected.rule.clocks)
     if selected.has_guesses:
         yield from _pairing_doubts(chain, bound)
-    if _uses_overlaps(selected.rule):
-        yield from _overlap_doubts(bound, selected)
+    yield from _overlap_doubts(bound, selected)
     if selected.rule.cut:
         yield from _cut_doubts(chain, bound, selected)
     for name, events in bound.items():
@@ -316,16 +313,13 @@ def _guesses(events: Sequence[Event]) -> list[Event]:
     return [event for event in events if event.attrs.get(GUESSED)]
 
 
-@cached_by_identity
-def _uses_overlaps(rule: Rule) -> bool:
-    return any(OVERLAP in selector.kinds for selector in rule.events.values())
-
-
 def _overlap_doubts(bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
     """Yield a doubt if the first node may have unstaged the volume unseen, since its log does not cover that time."""
-    for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
-        then = Window(event.time, event.time + 1)
-        yield from doubts(sorted(UNSTAGED), then, event.attrs["from_node"], selected.history, selected.entries)
+    for events in bound.values():
+        for event in events:
+            if event.kind == OVERLAP:
+                then, node = Window(event.time, event.time + 1), event.attrs["from_node"]
+                yield from doubts(sorted(UNSTAGED), then, node, selected.history, selected.entries)
 
 
 def _machine(event: Event) -> str:
