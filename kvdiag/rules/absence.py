@@ -128,6 +128,19 @@ class Window(NamedTuple):
     open_ended: bool = False
 
 
+def is_inside(event: Event, window: Window, after: Sequence[Event], before: Sequence[Event]) -> bool:
+    """Return whether an event lies in a window. At exactly its border, the order of lines in the same log decides."""
+    begun = event.ends > window.begins or (event.ends == window.begins and all(_may_follow(event, e) for e in after))
+    return begun and (
+        event.time < window.ends or (event.time == window.ends and all(_may_follow(e, event) for e in before))
+    )
+
+
+def _may_follow(event: Event, other: Event) -> bool:
+    """Return whether an event of the same microsecond may have come after the other."""
+    return event.origin.source != other.origin.source or event.origin.line > other.origin.line
+
+
 def doubts(
     kinds: Iterable[str],
     window: Window,

@@ -21,7 +21,7 @@ from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.absence import Window, cut_polls, doubts, silence_doubts
+from kvdiag.rules.absence import Window, cut_polls, doubts, is_inside, silence_doubts
 from kvdiag.rules.chain_steps import can_use_backoff, count_occurrences, match_step, needs_backoff
 from kvdiag.rules.event_order import order_is_possible
 from kvdiag.rules.grammar import name_set
@@ -352,7 +352,7 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
     unsure: tuple[Doubt, ...] = ()
     for event in _latest(selected.seen, term.name, window):
         is_answer = not (term.to_end and after) or ends_fault(event, after[0])
-        if is_answer and _inside(event, window, after, before) and not _is_bound(event, bound):
+        if is_answer and is_inside(event, window, after, before) and not _is_bound(event, bound):
             may_be_another = tuple(missing_value_doubts(selector, (event,)))
             if not may_be_another:
                 return None
@@ -381,19 +381,6 @@ def _silence_doubts(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:
 
 def _is_bound(event: Event, bound: Bound) -> bool:
     return any(event is other for events in bound.values() for other in events)
-
-
-def _inside(event: Event, window: Window, after: Sequence[Event], before: Sequence[Event]) -> bool:
-    """Return whether an event lies in a window. At exactly its border, the order of lines in the same log decides."""
-    begun = event.ends > window.begins or (event.ends == window.begins and all(_may_follow(event, e) for e in after))
-    return begun and (
-        event.time < window.ends or (event.time == window.ends and all(_may_follow(e, event) for e in before))
-    )
-
-
-def _may_follow(event: Event, other: Event) -> bool:
-    """Return whether an event of the same microsecond may have come after the other."""
-    return event.origin.source != other.origin.source or event.origin.line > other.origin.line
 
 
 def _window(term: Absent, selected: JudgedEvents, after: Sequence[Event], before: Sequence[Event]) -> Window:
