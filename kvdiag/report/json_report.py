@@ -78,6 +78,7 @@ def _version(version: SeenVersion) -> Plain:
 
 def finding(found: Finding, *, redact: bool = True) -> Plain:
     """Return one finding as plain JSON values."""
+    found = found._replace(texts=found.texts.all)
     fields: Plain = {
         "rule": found.rule.name,
         "id": found.rule.id,
@@ -98,7 +99,7 @@ def finding(found: Finding, *, redact: bool = True) -> Plain:
         "healed": rfc3339(found.healed),
         "deleted": rfc3339(found.deleted),
         "count": found.count,
-        "says": found.texts.all.says,
+        "says": found.says,
         "cause": found.texts.all.cause,
         "bugs": [_bug(bug) for bug in found.texts.all.bugs],
         "fix": [_fix(safe_fix(fix, redact=redact)) for fix in found.texts.all.fix],

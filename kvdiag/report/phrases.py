@@ -71,8 +71,9 @@ def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]
     under: dict[str, list[Finding]] = defaultdict(list)
     above = causes(findings)
     for finding in findings:
-        if finding.key in above:
-            under[above[finding.key].key].append(finding)
+        top = above.get(finding.key) if finding.explained_by else None
+        if top is not None:
+            under[top.key].append(finding)
     return under
 
 

@@ -238,7 +238,7 @@ class ReportText:
 
     def finding(self, incident: Incident) -> FindingText:
         """One finding in full."""
-        finding, safe = incident[0], self.safe
+        finding, safe = incident[0]._replace(texts=incident[0].texts.all), self.safe
         lines = tuple(line_text(one, redact=self._redact) for one in finding.evidence)
         reason = _reason(finding)
         whole_finding = merged_finding(incident)

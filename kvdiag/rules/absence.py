@@ -12,7 +12,7 @@ from kvdiag.base.clock import MINUTE, SECOND, format_duration, parse_duration
 from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.model.event import Event
 from kvdiag.model.report import Doubt, DoubtReason
-from kvdiag.model.timeline import Coverage, History
+from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.chain_steps import count_occurrences
 
@@ -128,6 +128,19 @@ class Window(NamedTuple):
     open_ended: bool = False
 
 
+def is_inside(event: Event, window: Window, after: Sequence[Event], before: Sequence[Event]) -> bool:
+    """Return whether an event lies in a window. At exactly its border, the order of lines in the same log decides."""
+    begun = event.ends > window.begins or (event.ends == window.begins and all(_may_follow(event, e) for e in after))
+    return begun and (
+        event.time < window.ends or (event.time == window.ends and all(_may_follow(e, event) for e in before))
+    )
+
+
+def _may_follow(event: Event, other: Event) -> bool:
+    """Return whether an event of the same microsecond may have come after the other."""
+    return event.origin.source != other.origin.source or event.origin.line > other.origin.line
+
+
 def doubts(
     kinds: Iterable[str],
     window: Window,
@@ -196,6 +209,12 @@ def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[Dou
         yield Doubt(DoubtReason.ENDS_SOON, name, window.begins, took=max(0, watched))
     elif not window.open_ended and coverage.ends < window.ends:
         yield Doubt(DoubtReason.ENDS_EARLY, name, coverage.ends, window.ends)
-    for gap in coverage.gaps:
+    for gap, doubt in _gap_doubts(coverage):
         if gap.begins < window.ends and gap.ends > window.begins:
-            yield Doubt(DoubtReason.GAP, gap.component, gap.begins, text=gap.why)
+            yield doubt
+
+
+@cached_by_identity
+def _gap_doubts(coverage: Coverage) -> Sequence[tuple[Gap, Doubt]]:
+    """Return the gaps of a log, each with its doubt: a kubelet that restarts every minute has a thousand."""
+    return [(gap, Doubt(DoubtReason.GAP, gap.component, gap.begins, text=gap.why)) for gap in coverage.gaps]

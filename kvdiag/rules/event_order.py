@@ -35,7 +35,13 @@ def order_is_possible(condition: Condition, cut: Sequence[str], moments: EventTi
 
     The last step may lack one if it is in `cut` (the log may end before it). Absent events are not checked.
     """
-    return any(all(_follow(names, moments) for names in chains) for chains in _alternatives(condition, cut))
+    for chains in _alternatives(condition, cut):
+        for names in chains:
+            if not _follow(names, moments):
+                break
+        else:
+            return True
+    return False
 
 
 def _follow(names: Names, moments: EventTimes) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from kvdiag.base.clock import MINUTE, format_duration, to_datetime
+from kvdiag.base.clock import format_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.safe_values import unsafe_slots
 from kvdiag.events.names import UNNAMED
@@ -46,6 +47,7 @@ CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
+MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
@@ -69,8 +71,6 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         values[str(entity.kind)] = entity.name
     span = format_duration(ends - begins)
     over = f" over {span}" if span != NO_TIME else ""
-    values["since_time"] = to_datetime(begins - MINUTE).isoformat()[:19] + "Z"
-    values["driver_sign"] = values.get("driver") or ANY_DRIVER
     values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
 
@@ -90,18 +90,35 @@ def sentence(text: str, values: Mapping[str, str]) -> str:
 
     Other unknown slots become a generic name such as `a pod`, or `?`.
     """
-    text = _OPTIONAL.sub(lambda part: part[1] if all(values.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
-    return _SLOT.sub(lambda slot: _short(values.get(slot[1]) or GENERIC_NAMES.get(slot[1], "?")), text).strip()
+    pieces = _shown_pieces(text, values)
+    pieces[1::2] = [_short(values.get(slot) or GENERIC_NAMES.get(slot, "?")) for slot in pieces[1::2]]
+    return "".join(pieces).strip()
 
 
-def heading(text: str, values: Mapping[str, str]) -> str:
-    """Return a title with its slots filled and ids shortened; empty if a required value is unknown."""
+def heading(text: str, values: Mapping[str, str], hidden: Collection[str] = ()) -> str:
+    """Return a title with its slots filled and ids shortened; empty if a required value is unknown or `hidden`."""
     values = {**values, "cause": values[CAUSE_CLAUSE]} if CAUSE_CLAUSE in values else values
-    slots = (slot for slot in dict.fromkeys(_SLOT.findall(text)) if slot in values)
-    names = {name: _brief(name, values[name]) for name in slots if _is_short_name(name, values[name])}
-    text = _OPTIONAL.sub(lambda part: part[1] if all(names.get(slot) for slot in _SLOT.findall(part[1])) else "", text)
-    is_known = all(names.get(slot) for slot in _SLOT.findall(text))
-    return _SLOT.sub(lambda slot: names[slot[1]], text).strip() if is_known else ""
+    known = ((slot, values.get(slot, "")) for _, part in _parts(text) for slot in part[1::2])
+    names = {slot: _brief(slot, value) for slot, value in known if value not in hidden and _is_short_name(slot, value)}
+    pieces = _shown_pieces(text, names)
+    pieces[1::2] = [names.get(slot, "") for slot in pieces[1::2]]
+    return "".join(pieces).strip() if all(pieces[1::2]) else ""
+
+
+def _shown_pieces(text: str, values: Mapping[str, str]) -> list[str]:
+    """Return literals and slots of a text in turn, without its optional parts that have an unknown slot."""
+    pieces = [""]
+    for is_optional, part in _parts(text):
+        if not is_optional or all(map(values.get, part[1::2])):
+            pieces[-1] += part[0]
+            pieces += part[1:]
+    return pieces
+
+
+@lru_cache(MOST_TEXTS)
+def _parts(text: str) -> Sequence[tuple[bool, Sequence[str]]]:
+    """Return the parts of a text, each with whether it is optional and with its literals and slots in turn."""
+    return [(bool(number % 2), _SLOT.split(part)) for number, part in enumerate(_OPTIONAL.split(text))]
 
 
 def _is_short_name(name: str, value: str) -> bool:

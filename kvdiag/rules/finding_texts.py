@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kvdiag.base.clock import format_duration
+from kvdiag.base.clock import MINUTE, format_duration, to_datetime
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, FindingTexts
@@ -22,7 +22,7 @@ from kvdiag.rules.bugs import known_bugs
 from kvdiag.rules.causes import cause_values, read_cause, with_check
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
-from kvdiag.rules.fill import GENERIC_NAMES, fixes, heading, sentence, slot_values
+from kvdiag.rules.fill import ANY_DRIVER, GENERIC_NAMES, fixes, heading, sentence, slot_values
 
 UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
@@ -53,11 +53,12 @@ class TextInputs(NamedTuple):
 class LazyTexts:
     """The texts of one finding, filled from its rule and its lines."""
 
-    __slots__ = ("_inputs",)
+    __slots__ = ("_anatomy", "_inputs")
 
     def __init__(self, inputs: TextInputs) -> None:
         """Keep what the texts are filled from."""
         self._inputs = inputs
+        self._anatomy: tuple[ErrorAnatomy | None] | None = None if inputs.errors else (None,)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the texts are equal."""
@@ -93,7 +94,9 @@ class LazyTexts:
         return FindingTexts(
             says=self._says(values),
             cause=sentence(rule.cause, values),
-            fix=tuple(fix for fix in fixes(steps, values, dialect) if inputs.changes or not fix.after),
+            fix=tuple(
+                fix for fix in fixes(steps, self._command_values(values), dialect) if inputs.changes or not fix.after
+            ),
             bugs=tuple(known_bugs(rule, history.versions, node, values, inputs.span[0], bound=inputs.bound)),
             heading=title,
             row=row,
@@ -103,19 +106,15 @@ class LazyTexts:
     @property
     def anatomy(self) -> ErrorAnatomy | None:
         """Return the innermost cause in the errors of the finding, if its rule reads it."""
-        return _anatomy(self) if self._inputs.errors else None
-
-    def read(self) -> ErrorAnatomy | None:
-        """Read the innermost cause."""
-        return read_cause(self._inputs.errors)
+        if self._anatomy is None:  # read once: each text needs it, and reading takes as long as a hundred texts
+            self._anatomy = (read_cause(self._inputs.errors),)
+        return self._anatomy[0]
 
     def _values(self) -> dict[str, str]:
-        """Return the values of the slots, with a generic name for an unnamed volume, and without an unknown time."""
-        rule, subject, events, evidence, _, _, tries, (begins, ends), end, _, history, _ = self._inputs
+        """Return the values of the slots, with a generic name for an unnamed volume."""
+        rule, subject, events, evidence, _, _, tries, (begins, ends), end, *_ = self._inputs
         values = slot_values(subject, events, tries, begins, ends)
         prelude = [row.event for row in evidence if row.step in rule.follows]
-        if all(row.event.origin.source in history.unanchored for row in evidence):
-            del values["since_time"]
         if rule.or_node and subject.kind is SubjectKind.NODE:
             values.setdefault("volume", UNNAMED_VOLUME)
         for event in prelude:
@@ -124,6 +123,13 @@ class LazyTexts:
         values.update(run_values(prelude))
         values["lasted"] = format_duration((end.at or ends) - begins)
         return values | cause_values(self.anatomy, values["text"])
+
+    def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:
+        """Return the values with those that only commands have: a word for any driver, and a time if it is known."""
+        more = {"driver_sign": values.get("driver") or ANY_DRIVER}
+        if not all(row.event.origin.source in self._inputs.history.unanchored for row in self._inputs.evidence):
+            more["since_time"] = to_datetime(self._inputs.span[0] - MINUTE).isoformat()[:19] + "Z"
+        return {**values, **more}
 
     def _says(self, values: Mapping[str, str]) -> str:
         rule, end = self._inputs.rule, self._inputs.end
@@ -134,18 +140,11 @@ class LazyTexts:
 
 
 @lru_cache(MOST)
-def _anatomy(texts: LazyTexts) -> ErrorAnatomy | None:
-    return texts.read()
-
-
-@lru_cache(MOST)
 def _filled(texts: LazyTexts) -> FindingTexts:
     return texts.fill()
 
 
 def _titles(rule: Rule, subject: Entity, values: Mapping[str, str]) -> tuple[str, str]:
     """Return the heading with all names, and the one without the name of the subject, for a row that shows it."""
-    hidden = (UNNAMED_VOLUME, subject.part or subject.name)
-    named = {name: value for name, value in values.items() if value != UNNAMED_VOLUME}
-    others = {name: value for name, value in values.items() if value not in hidden}
-    return heading(rule.heading, named), heading(rule.heading, others)
+    of_subject = (UNNAMED_VOLUME, subject.part or subject.name)
+    return heading(rule.heading, values, (UNNAMED_VOLUME,)), heading(rule.heading, values, of_subject)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from kvdiag.base.clock import MINUTE
@@ -11,25 +11,27 @@ from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.formats.authors import CONTAINED, Rank, is_output, program_in_name, rank_of
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import provenance_of
-from kvdiag.model.event import NAMELESS, Event
+from kvdiag.model.event import NAMELESS, Event, event_order
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import Severity, State, SubjectKind, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.bugs import applies, find_version
+from kvdiag.rules.capabilities import capabilities
 from kvdiag.rules.causes import errors_of
 from kvdiag.rules.chain_steps import count_occurrences
 from kvdiag.rules.ending import End, end_of
 from kvdiag.rules.event_index import EventIndex, SubjectEvents, episodes, parts
 from kvdiag.rules.finding_texts import LazyTexts, TextInputs
-from kvdiag.rules.grammar import names_in, positive_names
+from kvdiag.rules.grammar import name_set, positive_names
 from kvdiag.rules.judge import RuleMatch, judge, may_hold
 from kvdiag.rules.prefilter import RulePrefilter
 from kvdiag.rules.required_kinds import holdable_rules
 from kvdiag.rules.rule_store import possible_rules
 from kvdiag.rules.selection import Part, Selected, part_of
 from kvdiag.rules.stretches import Stretch, count_tries, stretches
+from kvdiag.rules.umbrella import Umbrellas, is_umbrella
 
 FEW = 8  # events that are divided and judged at once; of more it is first seen whether all of them may hold
 LOG = "log"  # in `same`: the events must be in one log; not part of the finding's name
@@ -41,17 +43,26 @@ PRELUDE = 5 * MINUTE  # lines that a rule shows as prelude are at most this long
 
 
 def find(
-    rules: Sequence[Rule], history: History, entries: Mapping[str, Entry], *, is_filtered: bool = False
+    rules: Sequence[Rule],
+    history: History,
+    entries: Mapping[str, Entry],
+    *,
+    is_filtered: bool = False,
+    is_requested: Callable[[Finding], bool] = lambda _finding: True,
 ) -> Iterator[Finding]:
-    """Yield every finding of every rule on every subject, unordered.
+    """Yield the requested findings of every rule on every subject, unordered, except those that `rank` leaves out.
 
     With `is_filtered`, the rules are those that the values of the lines allow.
     """
+    umbrellas = Umbrellas(capabilities())
     index = EventIndex(history, entries)
     possible = possible_rules(rules, index.seen_kinds)
     for subject, prefilters in index.candidates(possible if is_filtered else holdable_rules(possible, index.by_kind)):
-        for prefilter in prefilters:
-            yield from _on_subject(prefilter, subject, index)
+        found: list[Finding] = []
+        for prefilter in sorted(prefilters, key=is_umbrella):
+            if not umbrellas.is_explained(prefilter, subject, found):
+                found += filter(is_requested, _on_subject(prefilter, subject, index))
+        yield from found
 
 
 def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIndex) -> Iterator[Finding]:
@@ -95,12 +106,13 @@ def _matches(rule: Rule, part: Part, node: str, index: EventIndex) -> list[RuleM
     versions = index.history.versions
     matches = [match for match in matches if not rule.applies or applies(rule, versions, node, _begins(match, index))]
     return [
-        match._replace(
-            doubts=(
+        RuleMatch(
+            match.bound,
+            (
                 *_match_doubts(match, index.history),
                 *_author_doubts(match),
                 *_clock_doubts(rule, match, part, index.history),
-            )
+            ),
         )
         for match in matches
     ]
@@ -123,16 +135,19 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Pa
     history = index.history
     best, stretch = _best_match(rule, matches, part)
     bound = ((name, event) for name, events in best.bound.items() for event in events)
-    ordered = sorted(bound, key=lambda pair: (pair[1].time, pair[1].origin))
+    ordered = sorted(bound, key=lambda pair: event_order(pair[1]))
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
-    others = [event for _, event in ordered if event.origin not in {one.origin for one in since}]
+    lines = {event.origin for event in since}
+    others = [event for _, event in ordered if event.origin not in lines]
     ends = _last_end(since, others, history)
     count = count_tries(since) or _least_count(matches)
     end = end_of(rule, part.selected, [*since, *others], ends, history)
     evidence = tuple(_evidence(best, part.selected, rule, begins))
     severity = _severity(rule, best, end.state)
-    events, changes = (*(event for _, event in ordered), *since), _may_change(best, end, severity)
+    tries = {id(event) for event in since}
+    events = (*(event for _, event in ordered if id(event) not in tries), *since)
+    changes = _may_change(best, end, severity)
     errors = errors_of(rule, part.selected, begins - PRELUDE if rule.follows else begins, ends)
     found = (rule, subject, events, evidence, errors, tuple(best.bound), count, (begins, ends), end, changes)
     return Finding(
@@ -161,6 +176,8 @@ def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History)
 
 def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
     """Return the doubts of a match. For logs without times, doubts about begin and end become one doubt UNTIMED."""
+    if match.bound and not history.unanchored:
+        return iter(match.doubts)
     is_untimed = all(event.origin.source in history.unanchored for events in match.bound.values() for event in events)
     found = (
         Doubt(DoubtReason.UNTIMED, one.component) if is_untimed and one.reason in _TIME_REASONS else one
@@ -181,7 +198,7 @@ def _clock_doubts(rule: Rule, match: RuleMatch, part: Part, history: History) ->
     if not history.disagreements:
         return
     bound = [event for events in match.bound.values() for event in events]
-    seen = part.selected.of_names(name for name in names_in(rule.when) if name not in match.bound)
+    seen = part.selected.of_names(name_set(rule.when) - match.bound.keys())
     if len(bound) + len(seen) > 1:
         off = [
             history.disagreements[log]
@@ -271,9 +288,10 @@ def _evidence(match: RuleMatch, selected: Selected, rule: Rule, begins: int) -> 
     series |= {name: list(events) for name, events in match.bound.items() if not series.get(name)}
     rows: dict[int, Evidence] = {}
     for name, events in series.items():
-        for event in events[:: max(1, len(events) - 1)] if events else ():
-            rows.setdefault(id(event), Evidence(name, event, count_tries(events)))
-    yield from sorted(rows.values(), key=lambda row: (row.event.time, row.event.origin))
+        total = count_tries(events)
+        for event in events[:: max(1, len(events) - 1)]:
+            rows.setdefault(id(event), Evidence(name, event, total))
+    yield from sorted(rows.values(), key=lambda row: event_order(row.event))
 
 
 @cached_by_identity

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from kvdiag.base.clock import parse_duration
 from kvdiag.base.errors import PatternError
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.base.suggestions import suggestion
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not
 
@@ -99,6 +100,12 @@ def names_in(condition: Condition) -> Iterator[str]:
         case All(terms) | AnyOf(terms):
             for term in terms:
                 yield from names_in(term)
+
+
+@cached_by_identity
+def name_set(condition: Condition) -> frozenset[str]:
+    """Return every event name in the condition."""
+    return frozenset(names_in(condition))
 
 
 def absences(condition: Condition) -> Iterator[Absent]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain as joined
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -19,16 +21,23 @@ from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.absence import Window, cut_polls, doubts, silence_doubts
+from kvdiag.rules.absence import Window, cut_polls, doubts, is_inside, silence_doubts
 from kvdiag.rules.chain_steps import can_use_backoff, count_occurrences, match_step, needs_backoff
 from kvdiag.rules.event_order import order_is_possible
-from kvdiag.rules.grammar import names_in
-from kvdiag.rules.selection import EventPosition, Part, Selected, asks_for_text, missing_value_doubts, part_of
+from kvdiag.rules.grammar import name_set
+from kvdiag.rules.selection import (
+    EventPosition,
+    Part,
+    Selected,
+    asks_for_text,
+    may_lack_values,
+    missing_value_doubts,
+    part_of,
+)
 from kvdiag.rules.stretches import end_names, ends_fault, is_spoiled, try_names
 
 MOST_RUNS = 256  # matches of one rule on one timeline; more matches of the same fault add nothing to the finding
 GUESSED = "ambiguous"  # attribute of an answer that may belong to several calls
-LONGEST_VALUE = 4096  # characters of an attribute that globs see
 
 Bound = Mapping[str, tuple[Event, ...]]
 
@@ -44,11 +53,11 @@ class JudgedEvents(NamedTuple):
     """What a condition is evaluated on: the selected events by name in order of time, the node and the whole history.
 
     `runs` and `denied` cache the results of chains and negated terms that depend on no bound event, by identity.
-    `tries` are the names that stand for one try, `successes` the events that end a stretch of tries.
+    `tries` are the names that stand for one try, `successes` the events that end a stretch of tries. `has_guesses`: an
+    answer may belong to several calls.
     """
 
     seen: Selected
-    kinds: Mapping[str, tuple[str, ...]]
     node: str
     history: History
     entries: Mapping[str, Entry]
@@ -57,6 +66,7 @@ class JudgedEvents(NamedTuple):
     denied: dict[int, RuleMatch | None]
     tries: Collection[str] = ()
     successes: Sequence[Event] = ()
+    has_guesses: bool = False
 
 
 def judge(rule: Rule, part: Part, node: str, history: History, entries: Mapping[str, Entry]) -> list[RuleMatch]:
@@ -66,13 +76,13 @@ def judge(rule: Rule, part: Part, node: str, history: History, entries: Mapping[
     if not isinstance(rule.when, AnyOf) and not order_is_possible(rule.when, rule.cut, seen):
         return []
     originals = {id(piece): event for piece, event in pieces}
-    kinds = {name: selector.kinds for name, selector in rule.events.items()}
     successes = seen.of_names(end_names(rule))
-    selected = JudgedEvents(seen, kinds, node, history, entries, rule, {}, {}, try_names(rule), successes)
-    runs = (_with_proof_doubt(match, rule) for match in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS))
-    return sorted(
-        (_unsplit(match, originals) if originals else match for match in runs), key=lambda match: bool(match.doubts)
-    )
+    has_guesses = any(GUESSED in event.attrs for event in part.events)
+    selected = JudgedEvents(seen, node, history, entries, rule, {}, {}, try_names(rule), successes, has_guesses)
+    matches = [_with_proof_doubt(one, rule) for one in islice(_solve(rule.when, selected, RuleMatch({})), MOST_RUNS)]
+    if originals:
+        matches = [_unsplit(match, originals) for match in matches]
+    return sorted(matches, key=lambda match: bool(match.doubts))
 
 
 def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
@@ -82,9 +92,9 @@ def may_hold(rule: Rule, events: Sequence[Event]) -> bool:
 
 def _with_proof_doubt(match: RuleMatch, rule: Rule) -> RuleMatch:
     """Add the rule's doubt to a match without any of the events that would prove it."""
-    if rule.proof is None or match.bound.keys() & set(rule.proof.by):
+    if rule.proof is None or not match.bound.keys().isdisjoint(rule.proof.by):
         return match
-    return match._replace(doubts=_merge_doubts(match.doubts, (Doubt(DoubtReason.PROOF, text=rule.proof.doubt),)))
+    return _with_doubts(match, (Doubt(DoubtReason.PROOF, text=rule.proof.doubt),))
 
 
 def _unsplit(match: RuleMatch, originals: Mapping[int, Event]) -> RuleMatch:
@@ -100,15 +110,15 @@ def _solve(condition: Condition, selected: JudgedEvents, match: RuleMatch) -> It
         case Chain():
             for bound in _runs(condition, selected, match.bound):
                 unsure = tuple(_chain_doubts(condition, bound, selected))
-                yield RuleMatch({**match.bound, **bound}, _merge_doubts(match.doubts, unsure))
+                yield _with_doubts(RuleMatch({**match.bound, **bound}, match.doubts), unsure)
         case Absent():
             reasons = _absent(condition, selected, match.bound)
             if reasons is not None:
-                yield RuleMatch(match.bound, _merge_doubts(match.doubts, reasons))
+                yield _with_doubts(match, reasons)
         case Not(term):
             denied = _denied_match(term, selected, match.bound)
             if denied is None or denied.doubts:
-                yield RuleMatch(match.bound, _merge_doubts(match.doubts, denied.doubts if denied else ()))
+                yield _with_doubts(match, denied.doubts if denied else ())
         case AnyOf(terms):
             for term in _possible(terms, selected):
                 yield from _solve(term, selected, match)
@@ -123,7 +133,7 @@ def _possible(terms: Sequence[Condition], selected: JudgedEvents) -> Iterator[Co
 
 def _denied_match(term: Condition, selected: JudgedEvents, bound: Bound) -> RuleMatch | None:
     """Return the most certain way in which a negated term holds; None if it does not."""
-    is_free = bound.keys().isdisjoint(names_in(term))
+    is_free = bound.keys().isdisjoint(name_set(term))
     if is_free and id(term) in selected.denied:
         return selected.denied[id(term)]
     found = _surest(islice(_solve(term, selected, RuleMatch(bound)), MOST_RUNS))
@@ -136,7 +146,7 @@ def _runs(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterable[Bound]
     """Return every run of a chain; cached if none of its names is bound."""
     if not selected.seen[chain.steps[0].name]:
         return ()  # as most alternatives of a rule with many
-    if any(step.name in bound for step in chain.steps):
+    if bound and any(step.name in bound for step in chain.steps):
         return _all_chains(chain, selected, bound)
     known = selected.runs.get(id(chain))
     if known is None:
@@ -154,6 +164,11 @@ def _surest(matches: Iterable[RuleMatch]) -> RuleMatch | None:
     return first
 
 
+def _with_doubts(match: RuleMatch, doubts: Sequence[Doubt]) -> RuleMatch:
+    """Return the match with these doubts, too, each once."""
+    return RuleMatch(match.bound, _merge_doubts(match.doubts, doubts)) if doubts else match
+
+
 def _merge_doubts(some: Sequence[Doubt], more: Sequence[Doubt]) -> tuple[Doubt, ...]:
     return tuple(dict.fromkeys((*some, *more))) if some or more else ()
 
@@ -164,19 +179,19 @@ def _in_order(terms: tuple[Condition, ...]) -> Sequence[Condition]:
     return sorted(terms, key=lambda term: isinstance(term, Absent | Not))
 
 
-def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterator[RuleMatch]:
-    if not terms:
-        yield match
-        return
-    for further in _solve(terms[0], selected, match):
-        yield from _solve_all(terms[1:], selected, further)
+def _solve_all(terms: Sequence[Condition], selected: JudgedEvents, match: RuleMatch) -> Iterable[RuleMatch]:
+    """Return every match of all terms, each found from those of the terms before it."""
+    matches: Iterable[RuleMatch] = (match,)
+    for term in terms:
+        matches = joined.from_iterable(map(partial(_solve, term, selected), matches))
+    return matches
 
 
 def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[Bound]:
     """Yield every run of a chain, first those without answers that may belong to another call."""
-    names = {step.name for step in chain.steps}
-    is_fixed = any(_fixed(step, bound) for step in chain.steps)
-    if not is_fixed and any(event.attrs.get(GUESSED) for name in names for event in selected.seen[name]):
+    is_fixed = bool(bound) and any(_fixed(step, bound) for step in chain.steps)
+    if selected.has_guesses and not is_fixed and any(_guesses(selected.seen[step.name]) for step in chain.steps):
+        names = {step.name for step in chain.steps}
         sure = {name: tuple(e for e in selected.seen[name] if not e.attrs.get(GUESSED)) for name in names}
         if all(sure.values()):
             yield from _chains(chain, selected._replace(seen=selected.seen.with_events(sure)), bound)
@@ -192,7 +207,7 @@ def _all_chains(chain: Chain, selected: JudgedEvents, bound: Bound) -> Iterator[
 def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_backoff: bool = False) -> Iterator[Bound]:
     """Yield the shortest runs of the steps in order; of runs with the same end the one that starts last."""
     first = selected.seen[chain.steps[0].name]
-    fixed = _fixed(chain.steps[0], bound)
+    fixed = _fixed(chain.steps[0], bound) if bound else ()
     best: dict[int, Bound] = {}
     for start in (first.index(fixed[0]),) if fixed else _starts(chain, first, bound):
         run = _run(chain, selected, bound, start, by_backoff=by_backoff)
@@ -203,8 +218,8 @@ def _chains(chain: Chain, selected: JudgedEvents, bound: Bound, *, by_backoff: b
 
 def _starts(chain: Chain, first: Sequence[Event], bound: Bound) -> Iterable[int]:
     """Return where a run may start: within the chain's bound of its last event, if that is already bound."""
-    ends = _fixed(chain.steps[-1], bound)
-    if not ends or not chain.within:
+    ends = _fixed(chain.steps[-1], bound) if bound and chain.within else ()
+    if not ends:
         return range(len(first))
     until = bisect_right(first, ends[-1].ends, key=_time)
     return range(bisect_left(first, ends[-1].time - chain.within, hi=until, key=_time), until)
@@ -220,7 +235,7 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_b
     for step in chain.steps:
         series = selected.seen[step.name]
         begin = start if last is None else _next(series, selected.seen.positions(step.name), last)
-        matched = _fixed(step, bound) or match_step(step, series, begin, by_backoff=by_backoff)
+        matched = (bound and _fixed(step, bound)) or match_step(step, series, begin, by_backoff=by_backoff)
         if not matched or (last is not None and not _follows(matched[0], last)):
             may_come = step is chain.steps[-1] and step.name in selected.rule.cut
             return _cut_run(chain, selected, run, series[begin:]) if may_come else None
@@ -228,8 +243,7 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_b
             return None
         run[step.name] = (*run.get(step.name, ()), *matched)
         last = matched[-1]
-    begins = run[chain.steps[0].name][0].time
-    if chain.within and last is not None and last.time - begins > chain.within:
+    if chain.within and last is not None and last.time - run[chain.steps[0].name][0].time > chain.within:
         return None
     return run
 
@@ -248,8 +262,9 @@ def _cut_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterator[
     if step.name in selected.rule.cut and not match_step(step, events, 0, by_backoff=True):
         first = bound[chain.steps[0].name][0] if chain.within else events[0] if events else None
         if first is not None:
+            kinds = selected.rule.events[step.name].kinds
             due = Window(first.time, first.time + (chain.within or step.lasting))
-            reasons = doubts(selected.kinds[step.name], due, selected.node, selected.history, selected.entries)
+            reasons = doubts(kinds, due, selected.node, selected.history, selected.entries)
             yield from (doubt for doubt in reasons if doubt.reason is DoubtReason.ENDS_EARLY)
 
 
@@ -257,15 +272,18 @@ def _chain_doubts(chain: Chain, bound: Bound, selected: JudgedEvents) -> Iterato
     """Yield every doubt about a run of a chain."""
     if selected.rule.clocks:
         yield from _order_doubts(chain, bound, selected.rule.clocks)
-    yield from _pairing_doubts(chain, bound)
+    if selected.has_guesses:
+        yield from _pairing_doubts(chain, bound)
     yield from _overlap_doubts(bound, selected)
     if selected.rule.cut:
         yield from _cut_doubts(chain, bound, selected)
     for name, events in bound.items():
-        yield from missing_value_doubts(selected.rule.events[name], events)
+        selector = selected.rule.events[name]
+        if may_lack_values(selector):
+            yield from missing_value_doubts(selector, events)
     for step in chain.steps:
         events = bound.get(step.name, ())
-        if asks_for_text(selected.rule.events[step.name]) and events and needs_backoff(step, events):
+        if events and asks_for_text(selected.rule.events[step.name]) and needs_backoff(step, events):
             yield Doubt(DoubtReason.EARLIER, text=str(events[0].origin))
 
 
@@ -285,16 +303,23 @@ def _pairing_doubts(chain: Chain, bound: Bound) -> Iterator[Doubt]:
     """Yield a doubt for a step whose answer may belong to another call, since a line between them is missing."""
     for step in chain.steps:
         events = bound.get(step.name, ())
-        guessed = [event for event in events if event.attrs.get(GUESSED)]
+        guessed = _guesses(events)
         if guessed and count_occurrences(e for e in events if not e.attrs.get(GUESSED)) < step.at_least:
             yield Doubt(DoubtReason.PAIRING, text=str(guessed[0].origin))
 
 
+def _guesses(events: Sequence[Event]) -> list[Event]:
+    """Return the answers that may belong to another call."""
+    return [event for event in events if event.attrs.get(GUESSED)]
+
+
 def _overlap_doubts(bound: Bound, selected: JudgedEvents) -> Iterator[Doubt]:
     """Yield a doubt if the first node may have unstaged the volume unseen, since its log does not cover that time."""
-    for event in (event for events in bound.values() for event in events if event.kind == OVERLAP):
-        then = Window(event.time, event.time + 1)
-        yield from doubts(sorted(UNSTAGED), then, event.attrs["from_node"], selected.history, selected.entries)
+    for events in bound.values():
+        for event in events:
+            if event.kind == OVERLAP:
+                then, node = Window(event.time, event.time + 1), event.attrs["from_node"]
+                yield from doubts(sorted(UNSTAGED), then, node, selected.history, selected.entries)
 
 
 def _machine(event: Event) -> str:
@@ -327,7 +352,7 @@ def _absent(term: Absent, selected: JudgedEvents, bound: Bound) -> tuple[Doubt, 
     unsure: tuple[Doubt, ...] = ()
     for event in _latest(selected.seen, term.name, window):
         is_answer = not (term.to_end and after) or ends_fault(event, after[0])
-        if is_answer and _inside(event, window, after, before) and not _is_bound(event, bound):
+        if is_answer and is_inside(event, window, after, before) and not _is_bound(event, bound):
             may_be_another = tuple(missing_value_doubts(selector, (event,)))
             if not may_be_another:
                 return None
@@ -356,19 +381,6 @@ def _silence_doubts(term: Absent, selected: JudgedEvents) -> Iterator[Doubt]:
 
 def _is_bound(event: Event, bound: Bound) -> bool:
     return any(event is other for events in bound.values() for other in events)
-
-
-def _inside(event: Event, window: Window, after: Sequence[Event], before: Sequence[Event]) -> bool:
-    """Return whether an event lies in a window. At exactly its border, the order of lines in the same log decides."""
-    begun = event.ends > window.begins or (event.ends == window.begins and all(_may_follow(event, e) for e in after))
-    return begun and (
-        event.time < window.ends or (event.time == window.ends and all(_may_follow(e, event) for e in before))
-    )
-
-
-def _may_follow(event: Event, other: Event) -> bool:
-    """Return whether an event of the same microsecond may have come after the other."""
-    return event.origin.source != other.origin.source or event.origin.line > other.origin.line
 
 
 def _window(term: Absent, selected: JudgedEvents, after: Sequence[Event], before: Sequence[Event]) -> Window:

@@ -78,7 +78,8 @@ class _Ranking:
     def __init__(self, findings: Sequence[Finding], history: History, known: Capabilities) -> None:
         self._relations = RuleRelations(known)
         self._graph, self._shared_lines = FindingGraph(findings, history), SharedLines(findings)
-        depth = {finding.rule.name: known.depth(finding.rule) for finding in findings}
+        rules = {finding.rule.name: finding.rule for finding in findings}
+        depth = {name: known.depth(rule) for name, rule in rules.items()}
         self._findings = sorted(
             findings, key=lambda f: (depth[f.rule.name], f.role is Role.SYMPTOM, -f.severity, f.begins, f.key)
         )

@@ -120,6 +120,11 @@ def _object_names(finding: Finding, name: str) -> set[str]:
     return {finding.subject.ids.get(name, ""), *(one.event.value(name) for one in finding.evidence)} - {""}
 
 
+def names_an_object(finding: Finding, name: str) -> bool:
+    """Return whether the finding names an object of that kind, which others may name as well."""
+    return bool(_object_names(finding, name))
+
+
 def _is_same_object(one: str, other: str) -> bool:
     """Return whether two names mean one object: a partition and its disk, an image with and without its registry."""
     short, long = sorted((one.removeprefix("/dev/"), other.removeprefix("/dev/")), key=len)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fnmatch import translate
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple, Protocol
 
 from kvdiag.base.identity_cache import cached_by_identity
@@ -81,10 +81,9 @@ class Selected(dict[str, tuple[Event, ...]]):
         """Select the events of a name."""
         selector, divided = self._selectors[name], self._divided
         series = [divided[kind] for kind in dict.fromkeys(selector.kinds) if kind in divided]
-        found = series[0] if len(series) == 1 else sorted((e for events in series for e in events), key=event_order)
-        selected = self[name] = (
-            tuple(filter(_tests(selector).fits, found)) if selector.where or selector.any_of else (*found,)
-        )
+        found = series[0] if len(series) == 1 else sorted(chain.from_iterable(series), key=event_order)
+        is_all = not found or not (selector.where or selector.any_of)
+        selected = self[name] = (*found,) if is_all else (*filter(_tests(selector).fits, found),)
         return selected
 
     def of_names(self, names: Iterable[str]) -> list[Event]:
@@ -147,6 +146,12 @@ def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterato
             yield Doubt(DoubtReason.NOT_SHOWN, text=str(event.origin), needed=name)
 
 
+def may_lack_values(selector: Selector) -> bool:
+    """Return whether the selector asks for a component or version, which a line may not contain."""
+    return not _SKIPPED_NAMES.isdisjoint(selector.where)
+
+
+@cached_by_identity
 def asks_for_text(selector: Selector) -> bool:
     """Return whether the selector has a condition on the error text."""
     return any(name in {TEXT, CODE, *TEXTS, *ANATOMY} for where in selector.conditions for name in where)

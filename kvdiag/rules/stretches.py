@@ -111,7 +111,7 @@ def end_names(rule: Rule) -> tuple[str, ...]:
 
 def count_tries(events: Collection[Event]) -> int:
     """Return how many tries these lines prove: the most lines that one place in one program printed."""
-    if len(events) == 1:
+    if len(events) < 2:
         return sum(event.count for event in events)
     by_place: dict[tuple[str, str, bytes], list[Event]] = {}
     for event in events:

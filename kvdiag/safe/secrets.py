@@ -44,7 +44,6 @@ def anchors() -> Anchors:
 _VIEWS = 3  # levels of decoding
 _ROUNDS = 8
 SHORT = 64  # characters of a text whose result is cached
-DASHES = 4  # of a UUID; a name with one is as rare as a long text
 SHORTEST = 6  # characters of a text with a name and its secret
 _ARROW = lazy_regex(r"\ufdd0\\*[\"']? -> \\*[\"']?(?P<value>[^\s\"'\\\ufdd0]+)")  # the old value, and the new one
 # The rest of a secret that continues on the next line.
@@ -67,10 +66,13 @@ _LONGEST = 4_096  # characters; longer texts are rare, and would fill the cache
 
 def redacted(text: str) -> str:
     """Return text without passwords, tokens and keys; earlier redactions are kept."""
-    if len(text) < SHORT and text.count("-") < DASHES:
-        return _short(text)
-    is_known = len(text) <= _LONGEST and _is_clean(_VARIES.sub(_typical, text))
-    return text if is_known else _redacted(text)
+    return _short(text) if len(text) < SHORT else _redacted_alike(text)
+
+
+def _redacted_alike(text: str) -> str:
+    """Redact a text: nothing to do if one that differs only in its ids and times has no secret."""
+    is_clean = len(text) <= _LONGEST and _is_clean(_VARIES.sub(_typical, text))
+    return text if is_clean else _redacted(text)
 
 
 def _typical(found: re.Match[str]) -> str:
@@ -85,7 +87,7 @@ def _is_clean(text: str) -> bool:
 @lru_cache(8192)
 def _short(text: str) -> str:
     """Cache the results for short texts: keys, levels, programs and callers repeat."""
-    return _redacted(text) if len(text) >= SHORTEST else text
+    return _redacted_alike(text) if len(text) >= SHORTEST else text
 
 
 def _redacted(text: str) -> str:

@@ -240,8 +240,6 @@ def test_values():
         "span": "1m3s",
         "often": "3 times over 1m3s",
         "ladder": "500ms 1s",
-        "driver_sign": "d",
-        "since_time": "1970-01-01T00:00:00Z",
     }
 
 

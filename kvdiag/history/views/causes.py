@@ -10,8 +10,8 @@ from kvdiag.model.report import Finding
 def causes(findings: Iterable[Finding]) -> Mapping[str, Finding]:
     """By the key of each symptom the cause at the top of its chain, as far as that was found."""
     known = {finding.key: finding for finding in findings}
-    tops = ((finding.key, _top(finding, known)) for finding in known.values())
-    return {key: top for key, top in tops if top.key != key}
+    tops = ((key, _top(finding, known)) for key, finding in known.items())
+    return {key: top for key, top in tops if top is not known[key]}
 
 
 def _top(finding: Finding, known: Mapping[str, Finding]) -> Finding:

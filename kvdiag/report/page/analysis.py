@@ -40,9 +40,9 @@ def page_of(report: Report, options: RenderOptions) -> Page:
     sources = Sources(reading.source for reading in report.inputs)
     renderer = FindingRenderer(report.findings, lanes, sources, options)
     alarms, noted = failures(report.findings), notes(report.findings)
-    found = tuple(renderer.full([*alarms, *noted]))
-    full = {one.row.anchor for one in found}
-    rows = [renderer.row(one, is_full=anchor(one[0]) in full) for one in [*alarms, *noted][:MOST_ROWS]]
+    causes = [*alarms, *noted]
+    found = tuple(renderer.full(causes))
+    rows = renderer.rows(causes[:MOST_ROWS], found[:MOST_ROWS])
     worst = max((one[0].severity for one in alarms), default=None)
     return Page(
         title=f"kvdiag: {verdict(report)}",
@@ -50,7 +50,7 @@ def page_of(report: Report, options: RenderOptions) -> Page:
         level=worst.label if worst is not None else "none",
         lead=f"{input_summary(report.inputs, common_folder(report))}." if report.inputs else "",
         rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
-        more=max(0, len(alarms) + len(noted) - MOST_ROWS),
+        more=max(0, len(causes) - MOST_ROWS),
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
         found=found,
         strips=tuple(strips(lanes, report.findings)),

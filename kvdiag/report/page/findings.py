@@ -54,12 +54,15 @@ class FindingRenderer:
             room -= _size(found)
             yield found
 
-    def row(self, incident: Incident, *, is_full: bool = True) -> Row:
-        """Return the row of a cause; its anchor is empty if the page does not show the cause in full."""
-        finding = merged_finding(incident)
+    def rows(self, causes: Sequence[Incident], found: Sequence[FullFinding]) -> list[Row]:
+        """Return the row of each cause; those after the `found` ones are not shown in full and have no anchor."""
+        others = (self._row(one, merged_finding(one))._replace(anchor="") for one in causes[len(found) :])
+        return [*(one.row for one in found), *others]
+
+    def _row(self, incident: Incident, finding: Finding) -> Row:
         sure = "" if finding.verdict is Verdict.CONFIRMED else " (possible)"
         return Row(
-            anchor=anchor(finding) if is_full else "",
+            anchor=anchor(finding),
             severity=finding.severity.label,
             title=finding.row_title + sure,
             heading=finding.title + sure,
@@ -71,13 +74,13 @@ class FindingRenderer:
         )
 
     def _full_finding(self, incident: Incident) -> FullFinding:
-        finding, redact = incident[0], self._options.redact
+        finding, merged, redact = incident[0], merged_finding(incident), self._options.redact
         named = subject_lines(finding) if len(incident) == 1 else [_victims(incident)]
         evidence = tuple(self._line(one.event, event_label(one.event), one.total) for one in finding.evidence)
         return FullFinding(
-            row=self.row(incident),
+            row=self._row(incident, merged),
             id=finding.rule.id,
-            span=span_sentence(merged_finding(incident)),
+            span=span_sentence(merged),
             subjects=tuple(shortened(self._clean(line), LONGEST_NAMES) for line in named if line),
             says=finding.texts.all.says,
             cause=tuple(" ".join(part.split()) for part in finding.texts.all.cause.split("\n\n")),

@@ -42,7 +42,8 @@ def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
     lanes = _lanes(views)
     renderer = FindingRenderer(findings, lanes, sources, options)
     groups = incidents(findings)
-    rows = [renderer.row(one) for one in groups]
+    found = tuple(renderer.full(groups))
+    rows = renderer.rows(groups, found)
     title = ", ".join(dict.fromkeys(f"{view.life.subject.kind} {view.life.subject.name}" for view in views))
     return Page(
         title=f"kvdiag: {title}",
@@ -52,7 +53,7 @@ def page_of(views: Sequence[TimelineView], options: RenderOptions) -> Page:
         rows=tuple(row for row in rows if row.severity != Severity.INFO.label),
         more=0,
         notes=tuple(row for row in rows if row.severity == Severity.INFO.label),
-        found=tuple(renderer.full(groups)),
+        found=found,
         strips=tuple(_strips(lanes)),
         stories=tuple(_subject_timeline(view, ROOM // len(views), sources, options) for view in views),
         data=picture(lanes, findings, sources, options),
