@@ -138,6 +138,17 @@ def may_select(selector: Selector) -> Callable[[LineValues], bool]:
     return _tests(selector).may_fit
 
 
+def value_tests(selector: Selector) -> list[tuple[str, Callable[[str], bool]]]:
+    """Return the selector's conditions that test one value each, by its name: each must hold on some line."""
+    others = {TEXT, CODE, *MAYBE_MISSING, *ANATOMY}
+    return [(name, _compile_globs(globs)) for name, globs in selector.where.items() if name not in others]
+
+
+def value_of(line: LineValues, name: str) -> str:
+    """Return the value that a condition with this name tests."""
+    return (line.attrs.get(name) or line.value(name))[:LONGEST_VALUE]
+
+
 def missing_value_doubts(selector: Selector, events: Iterable[Event]) -> Iterator[Doubt]:
     """Yield a doubt for each event without the component or version that the selector requires."""
     names = [name for name in MAYBE_MISSING if name in selector.where]
@@ -232,7 +243,7 @@ def _test(name: str, globs: tuple[str, ...]) -> Callable[[LineValues], bool]:
         return lambda line: fits(code_of(line.attrs))
     if name in MAYBE_MISSING:
         return lambda line: (fits if (value := line.value(name)) else refusing)(value)
-    return lambda line: fits((line.attrs.get(name) or line.value(name))[:LONGEST_VALUE])
+    return lambda line: fits(value_of(line, name))
 
 
 def _fits_text(attrs: Mapping[str, str], fits: Callable[[str], bool], refusing: Callable[[str], bool]) -> bool:
