@@ -220,7 +220,8 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_b
     for step in chain.steps:
         series = selected.seen[step.name]
         begin = start if last is None else _next(series, selected.seen.positions(step.name), last)
-        matched = _fixed(step, bound) or match_step(step, series, begin, by_backoff=by_backoff)
+        until = _until(chain, run, series, begin)
+        matched = _fixed(step, bound) or match_step(step, series, begin, by_backoff=by_backoff, until=until)
         if not matched or (last is not None and not _follows(matched[0], last)):
             may_come = step is chain.steps[-1] and step.name in selected.rule.cut
             return _cut_run(chain, selected, run, series[begin:]) if may_come else None
@@ -232,6 +233,13 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_b
     if chain.within and last is not None and last.time - begins > chain.within:
         return None
     return run
+
+
+def _until(chain: Chain, run: Bound, series: Sequence[Event], begin: int) -> int | None:
+    """Return when the time of a chain with a bound is up."""
+    if not chain.within or begin >= len(series):
+        return None
+    return (next(iter(run.values()))[0] if run else series[begin]).time + chain.within
 
 
 def _cut_run(chain: Chain, selected: JudgedEvents, run: Bound, more: tuple[Event, ...]) -> Bound | None:
