@@ -23,8 +23,8 @@ def match_step(
 ) -> tuple[Event, ...]:
     """Return the fewest events from `begin` that satisfy the step, or an empty tuple.
 
-    With `by_backoff`, earlier failures that are proven by kubelet's backoff count too. Of a repeated event only its share
-    `until` then counts.
+    With `by_backoff`, earlier failures that are proven by kubelet's backoff count too. Of a repeated event only its
+    share `until` that time counts.
     """
     if step.different:
         return _differing(step, series, begin)
