@@ -32,6 +32,7 @@ def error_text(body: Body) -> str:
     """
     reason = body.caller if body.caller.isalpha() else ""
     errors = (body.fields[name] for name in ERROR_FIELDS if body.fields.get(name))
+    errors = (*errors, body.fields["reason"]) if ": " in body.fields.get("reason", "") else errors
     return ": ".join(part for part in (reason, body.message, *errors) if part)
 
 

@@ -31,7 +31,11 @@ INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
-REMOVED = ("/rootfs/", "/containerd/tmpmounts/")  # of a container that did not start, of a layer: they are gone
+REMOVED = (
+    "/rootfs/",
+    "/merged/",
+    "/containerd/tmpmounts/",
+)  # of a container that did not start, of a layer: they are gone
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 _IN_IMAGE = frozenset(("container_start", "exec"))
