@@ -30,6 +30,7 @@ GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
+PANIC = "PANIC"  # how the ids of crashes begin: in an error of gRPC the driver crashed, and not who prints it
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
 REMOVED = (
     "/rootfs/",
@@ -83,7 +84,8 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     owner = owner_of(named.name, anatomy.operations, known)
     plugin = owner_of(found.component, anatomy.operations, known)
     callee = callee_of(found.operations, found.text, found.component)
-    subject = Subject(anatomy.program, found.component, callee, found.is_cni)
+    program = "" if found.is_cni or (anatomy.codes and primitive.id.startswith(PANIC)) else anatomy.program
+    subject = Subject(program, found.component, callee, found.is_cni)
     clause = clause_around(found.text, hit.begin, hit.end)
     words = found.text[hit.begin : hit.end]
     values = sentence_values(named, subject, owner, clause, words, known.packages)
