@@ -21,8 +21,9 @@ from kvdiag.anatomy.compose import (
 from kvdiag.anatomy.data import tables
 from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
-from kvdiag.anatomy.objects import NOTHING, PATHS, find_object
+from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
 from kvdiag.model.values import Level
 
@@ -39,6 +40,7 @@ REMOVED = (
 )  # of a container that did not start, of a layer: they are gone
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
+_LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
 _OF_DRIVER = frozenset(("attach", "detach", "stage", "publish", "unmount", "provision", "delete", "resize", "snapshot"))
 _QUIET = frozenset((Level.INFO, Level.DEBUG))
@@ -92,7 +94,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
     is_inside = (named.kind in PATHS and (PROBE in found.text or any(folder in named.name for folder in REMOVED))) or (
-        named.kind == "program" and _is_of_driver(anatomy)
+        (named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name))) and _is_of_driver(anatomy)
     )
     is_shown = strength > WEAK and not is_inside
     check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
@@ -113,7 +115,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
 
 
 def _is_of_driver(anatomy: ErrorAnatomy) -> bool:
-    """Return whether a CSI driver returned the error: a program that it calls is in its image, not on the node."""
+    """Return whether a CSI driver returned the error: its programs and loopback are of its pod, not of the node."""
     return bool(anatomy.codes) and not _OF_DRIVER.isdisjoint(anatomy.operations)
 
 

@@ -119,7 +119,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "fstype": _compiled(
         r"filesystem type '([\w.]{2,20})'",
-        r"-t ([\w.]{2,20}) ",
+        r"-t {1,4}([\w.]{2,20}) ",
         r"/sbin/mount\.(\w{2,20})\b",
         r"mount\.(nfs|cifs|ceph|glusterfs)\b",
     ),
