@@ -56,8 +56,9 @@ def _without_edges(part: str) -> str:
 
 def clause_around(text: str, begin: int, end: int) -> str:
     """Return the clause in which the words at a place are."""
+    begins = header.end() if (header := _HEADER.match(text)) else 0
     first = max(text.rfind(mark, max(0, begin - LONGEST), begin) + len(mark) for mark in (": ", "\n", " desc = "))
-    first = first if begin and first > len(" desc = ") else max(0, begin - LONGEST // 2)
+    first = first if begin and first > len(" desc = ") else max(begins, begin - LONGEST // 2)
     ends = [at for mark in (": ", "\n", '" pod=', "; ") if (at := text.find(mark, end, end + LONGEST)) >= 0]
     return _bounded(text[first : min(ends, default=min(len(text), end + LONGEST // 2))].strip(_EDGES + ":"))
 
