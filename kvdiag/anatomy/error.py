@@ -114,6 +114,11 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     )
 
 
+def in_container(anatomy: ErrorAnatomy) -> ErrorAnatomy:
+    """Return what a program in a container tells, without a check of a path, which is not one of the node."""
+    return anatomy._replace(check="", step="") if anatomy.object_kind in PATHS else anatomy
+
+
 def _is_of_driver(anatomy: ErrorAnatomy) -> bool:
     """Return whether a CSI driver returned the error: its programs and loopback are of its pod, not of the node."""
     return bool(anatomy.codes) and not _OF_DRIVER.isdisjoint(anatomy.operations)

@@ -32,8 +32,7 @@ def _is_cause(anatomy: ErrorAnatomy | None) -> bool:
 def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     """Return the anatomy of the first line of a group, with the check as a command of the node's distribution."""
     from kvdiag.anatomy.decode import error_text
-    from kvdiag.anatomy.error import read_error  # 5 ms that a log without errors need not wait for
-    from kvdiag.anatomy.objects import PATHS
+    from kvdiag.anatomy.error import in_container, read_error  # 5 ms that a log without errors need not wait for
 
     sample = group.sample.encode("utf-8", "replace")
     body = body_of(sample)
@@ -41,9 +40,7 @@ def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     text = error_text(body)
     whole = text if not below or below in text else f"{text}\n{below}"
     anatomy = read_error(whole, program=group.component, level=group.level)
-    if is_other(group.component) and anatomy.object_kind in PATHS:
-        anatomy = anatomy._replace(check="", step="")  # mostly in a container, whose paths are not those of the node
-    return with_command(anatomy, dialect)
+    return with_command(in_container(anatomy) if is_other(group.component) else anatomy, dialect)
 
 
 def _is_continuation(line: str) -> bool:
