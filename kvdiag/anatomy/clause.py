@@ -12,8 +12,13 @@ _FIELDS = lazy_regex(
 )
 _CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
-_NO_OUTPUT = lazy_regex(r"\s{0,8}Output: {0,4}\Z")  # of a program that printed nothing
+_NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a program that printed nothing
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
+_DUMPED = lazy_regex(r"\(string\) \(len=\d{1,6}\) \"([^\"\n]{3,400})")  # a value that Go printed with all its fields
+_HEADER = lazy_regex(
+    r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
+)  # of klog, at the begin of a whole line
+_PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
@@ -23,7 +28,8 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _FIELDS.sub("", text)))))
+    text = next(reversed(_DUMPED.findall(text)), _HEADER.sub("", text))
+    text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", text))))))
     last = _DESC.split(text)[-1] or text
     lines = [line for line in last.split("\n") if line.strip()]
     lines = [line for line in lines if not _CLOSING.match(line)] or lines
@@ -50,8 +56,9 @@ def _without_edges(part: str) -> str:
 
 def clause_around(text: str, begin: int, end: int) -> str:
     """Return the clause in which the words at a place are."""
+    begins = header.end() if (header := _HEADER.match(text)) else 0
     first = max(text.rfind(mark, max(0, begin - LONGEST), begin) + len(mark) for mark in (": ", "\n", " desc = "))
-    first = first if begin and first > len(" desc = ") else max(0, begin - LONGEST // 2)
+    first = first if begin and first > len(" desc = ") else max(begins, begin - LONGEST // 2)
     ends = [at for mark in (": ", "\n", '" pod=', "; ") if (at := text.find(mark, end, end + LONGEST)) >= 0]
     return _bounded(text[first : min(ends, default=min(len(text), end + LONGEST // 2))].strip(_EDGES + ":"))
 

@@ -31,7 +31,10 @@ def error_text(body: Body) -> str:
     The reason of an event, which is its caller, names the operation that failed.
     """
     reason = body.caller if body.caller.isalpha() else ""
-    errors = (body.fields[name] for name in ERROR_FIELDS if body.fields.get(name))
+    names = [name for name in ERROR_FIELDS if body.fields.get(name)]
+    if ": " in body.fields.get("reason", ""):
+        names.append("reason")
+    errors = (body.fields[name] for name in names)
     return ": ".join(part for part in (reason, body.message, *errors) if part)
 
 

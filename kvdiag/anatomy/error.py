@@ -21,8 +21,9 @@ from kvdiag.anatomy.compose import (
 from kvdiag.anatomy.data import tables
 from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
-from kvdiag.anatomy.objects import NOTHING, PATHS, find_object
+from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
 from kvdiag.model.values import Level
 
@@ -30,10 +31,16 @@ GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
+PANIC = "PANIC"  # how the ids of crashes begin: in an error of gRPC the driver crashed, and not who prints it
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
-REMOVED = ("/rootfs/", "/containerd/tmpmounts/")  # of a container that did not start, of a layer: they are gone
+REMOVED = (
+    "/rootfs/",
+    "/merged/",
+    "/containerd/tmpmounts/",
+)  # of a container that did not start, of a layer: they are gone
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
+_LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
 _OF_DRIVER = frozenset(("attach", "detach", "stage", "publish", "unmount", "provision", "delete", "resize", "snapshot"))
 _QUIET = frozenset((Level.INFO, Level.DEBUG))
@@ -79,14 +86,15 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     owner = owner_of(named.name, anatomy.operations, known)
     plugin = owner_of(found.component, anatomy.operations, known)
     callee = callee_of(found.operations, found.text, found.component)
-    subject = Subject(anatomy.program, found.component, callee, found.is_cni)
+    program = "" if found.is_cni or (anatomy.codes and primitive.id.startswith(PANIC)) else anatomy.program
+    subject = Subject(program, found.component, callee, found.is_cni)
     clause = clause_around(found.text, hit.begin, hit.end)
     words = found.text[hit.begin : hit.end]
     values = sentence_values(named, subject, owner, clause, words, known.packages)
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
     is_inside = (named.kind in PATHS and (PROBE in found.text or any(folder in named.name for folder in REMOVED))) or (
-        named.kind == "program" and _is_of_driver(anatomy)
+        (named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name))) and _is_of_driver(anatomy)
     )
     is_shown = strength > WEAK and not is_inside
     check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
@@ -106,8 +114,13 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     )
 
 
+def in_container(anatomy: ErrorAnatomy) -> ErrorAnatomy:
+    """Return what a program in a container tells, without a check of a path, which is not one of the node."""
+    return anatomy._replace(check="", step="") if anatomy.object_kind in PATHS else anatomy
+
+
 def _is_of_driver(anatomy: ErrorAnatomy) -> bool:
-    """Return whether a CSI driver returned the error: a program that it calls is in its image, not on the node."""
+    """Return whether a CSI driver returned the error: its programs and loopback are of its pod, not of the node."""
     return bool(anatomy.codes) and not _OF_DRIVER.isdisjoint(anatomy.operations)
 
 

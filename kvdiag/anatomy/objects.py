@@ -37,6 +37,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"(?:dial unix|unix://|dial unix ) ?@?(/[^\s\"':,\]]{2,200})",
         r"(?:unix:)?(/[\w./@+~=%-]{2,200}\.sock)\b",
     ),
+    "pipe": _compiled(r"(?<![\w\\])(?:\\{2,4}\.\\{1,2}|//\./)pipe[\\/]{1,2}([\w.-]{2,100})"),
     "path": _compiled(
         rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)[^\s\"'`:,\])]{{2,300}})",
         r"(?<![\w:./-])(/[\w.@+~=%-]{1,100}/[^\s\"'`:,)\]>]{1,300})",
@@ -118,7 +119,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "fstype": _compiled(
         r"filesystem type '([\w.]{2,20})'",
-        r"-t ([\w.]{2,20}) ",
+        r"-t {1,4}([\w.]{2,20}) ",
         r"/sbin/mount\.(\w{2,20})\b",
         r"mount\.(nfs|cifs|ceph|glusterfs)\b",
     ),

@@ -45,7 +45,7 @@ _MEMBER = lazy_regex(
 )
 _EXIT = lazy_regex(r"exit(?:ed)?(?: with)?(?: status| code)?[:=]? ?(\d{1,3})\b|\brc=(\d{1,3})\b")
 _PROGRAM = lazy_regex(
-    r"\b(iscsiadm|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b"
+    r"\b(iscsiadm|iSCSI discovery|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b"
 )
 
 
@@ -163,7 +163,7 @@ def _exit_codes(text: str, known: Tables) -> Iterator[Hit]:
     """Yield exit codes: with a meaning of their own for the programs of the table, else weak."""
     exits = [*_exits(text)]
     named = _PROGRAM.search(text) if exits else None
-    program = named[0] if named else ""
+    program = named[0].replace("iSCSI discovery", "iscsiadm") if named else ""
     for one in exits:
         code = one[1] or one[2]
         meaning = known.programs.get(program, {}).get(code, "")

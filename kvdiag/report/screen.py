@@ -105,6 +105,15 @@ class Screen:
         return style + Style(link=piece.link) if piece.link and self.options.links else style
 
 
+def cut_middle(text: str, width: int) -> str:
+    """The text with a mark where its middle was cut: an error begins with what failed and ends with why."""
+    if len(text) <= width:
+        return text
+    tail = (width - 3) // 2
+    head, end = text[: width - 3 - tail], text[len(text) - tail :]
+    return f"{head.rpartition(' ')[0] or head} … {end.partition(' ')[2] or end}"
+
+
 def cut(text: str, width: int) -> str:
     """The text on one line, with a mark where it was cut."""
     return text if len(text) <= width else f"{text[: width - 2].rstrip()} …"

@@ -14,7 +14,7 @@ from kvdiag.report.line_text import LineText
 from kvdiag.report.overview import MOST_ROWS, draw_overview
 from kvdiag.report.phrases import explain_command
 from kvdiag.report.report_text import FindingText, ReportText, StepText
-from kvdiag.report.screen import BADGES, Piece, Screen, cut
+from kvdiag.report.screen import BADGES, Piece, Screen, cut, cut_middle
 from kvdiag.report.short import is_named, named, short_ids
 from kvdiag.report.sparkline import sparkline
 from kvdiag.safe.clean import excerpt
@@ -25,7 +25,9 @@ KEY_LINES = 4  # of the line that shows the fault
 WHY_LINES = 3
 CAVEAT_LINES = 2
 MOST_CAVEATS = 2
-NOTE_LINES = 2
+NOTE_LINES = 3
+LEAST_NOTE = 40  # characters of a note, on a narrow terminal
+WRAP_LOSS = 8  # columns of a line that stay empty as a word is not divided, on average
 MOST_NOTES = 2  # beside failures, of one line each
 MOST_NAMED = 3  # victims
 MOST_STEPS = 2  # after the first
@@ -210,8 +212,9 @@ def _notes(report: ReportText, screen: Screen) -> None:
         if screen.options.verbose:
             _finding(finding, report, screen)
         else:
-            note = f"note: {short_ids(finding.says)}{finding.others} ({finding.rule})"
-            screen.text(note, hang=2, most=1 if is_short else NOTE_LINES)
+            most, rest = 1 if is_short else NOTE_LINES, f"{finding.others} ({finding.rule})"
+            room = most * (screen.width - WRAP_LOSS) - len("note: ") - len(rest)
+            screen.text(f"note: {cut_middle(short_ids(finding.says), max(room, LEAST_NOTE))}{rest}", hang=2, most=most)
     if left := len(report.notes) - len(shown):
         screen.text(f"{left} more note{'' if left == 1 else 's'}: -v")
     if report.notes:

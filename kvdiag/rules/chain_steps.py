@@ -19,11 +19,12 @@ _line = itemgetter(*map(Event._fields.index, ("time", "origin", "logged")))
 
 
 def match_step(
-    step: ChainStep, series: tuple[Event, ...], begin: int, *, by_backoff: bool = False
+    step: ChainStep, series: tuple[Event, ...], begin: int, *, by_backoff: bool = False, until: int | None = None
 ) -> tuple[Event, ...]:
     """Return the fewest events from `begin` that satisfy the step, or an empty tuple.
 
-    With `by_backoff`, earlier failures that are proven by kubelet's backoff count too.
+    With `by_backoff`, earlier failures that are proven by kubelet's backoff count too. Of a repeated event only its
+    share `until` that time counts.
     """
     if step.different:
         return _differing(step, series, begin)
@@ -35,11 +36,18 @@ def match_step(
         line = _line(event)
         if line not in lines:
             lines.add(line)
-            count += event.count
+            count += event.count if until is None else _count_until(event, until)
         tries, lasted = failures_before(event) if by_backoff else (0, 0)
         if max(count, tries) >= step.at_least and max(event.ends - series[begin].time, lasted) >= step.lasting:
             return series[begin : end + 1]
     return ()
+
+
+def _count_until(event: Event, until: int) -> int:
+    """Return how often a repeated event occurred up to a time, as if its repeats had equal distances."""
+    if event.count < 2 or event.ends <= until:
+        return event.count
+    return 1 + (event.count - 1) * max(0, until - event.time) // (event.ends - event.time)
 
 
 def count_occurrences(events: Iterable[Event]) -> int:

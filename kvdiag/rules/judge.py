@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain as joined
 from itertools import islice, pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from kvdiag.base.clock import CLOCKS_DIFFER
@@ -40,6 +41,7 @@ MOST_RUNS = 256  # matches of one rule on one timeline; more matches of the same
 GUESSED = "ambiguous"  # attribute of an answer that may belong to several calls
 
 Bound = Mapping[str, tuple[Event, ...]]
+_time = attrgetter("time")
 
 
 class RuleMatch(NamedTuple):
@@ -225,17 +227,14 @@ def _starts(chain: Chain, first: Sequence[Event], bound: Bound) -> Iterable[int]
     return range(bisect_left(first, ends[-1].time - chain.within, hi=until, key=_time), until)
 
 
-def _time(event: Event) -> int:
-    return event.time
-
-
 def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_backoff: bool) -> Bound | None:
     run: dict[str, tuple[Event, ...]] = {}
     last: Event | None = None
     for step in chain.steps:
         series = selected.seen[step.name]
         begin = start if last is None else _next(series, selected.seen.positions(step.name), last)
-        matched = (bound and _fixed(step, bound)) or match_step(step, series, begin, by_backoff=by_backoff)
+        until = _until(chain, run, series, begin)
+        matched = (bound and _fixed(step, bound)) or match_step(step, series, begin, by_backoff=by_backoff, until=until)
         if not matched or (last is not None and not _follows(matched[0], last)):
             may_come = step is chain.steps[-1] and step.name in selected.rule.cut
             return _cut_run(chain, selected, run, series[begin:]) if may_come else None
@@ -246,6 +245,13 @@ def _run(chain: Chain, selected: JudgedEvents, bound: Bound, start: int, *, by_b
     if chain.within and last is not None and last.time - run[chain.steps[0].name][0].time > chain.within:
         return None
     return run
+
+
+def _until(chain: Chain, run: Bound, series: Sequence[Event], begin: int) -> int | None:
+    """Return when the time of a chain with a bound is up."""
+    if not chain.within or begin >= len(series):
+        return None
+    return (next(iter(run.values()))[0] if run else series[begin]).time + chain.within
 
 
 def _cut_run(chain: Chain, selected: JudgedEvents, run: Bound, more: tuple[Event, ...]) -> Bound | None:

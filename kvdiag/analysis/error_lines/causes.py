@@ -32,14 +32,15 @@ def _is_cause(anatomy: ErrorAnatomy | None) -> bool:
 def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     """Return the anatomy of the first line of a group, with the check as a command of the node's distribution."""
     from kvdiag.anatomy.decode import error_text
-    from kvdiag.anatomy.error import read_error  # 5 ms that a log without errors need not wait for
+    from kvdiag.anatomy.error import in_container, read_error  # 5 ms that a log without errors need not wait for
 
     sample = group.sample.encode("utf-8", "replace")
     body = body_of(sample)
     below = "\n".join(takewhile(_is_continuation, group.sample.split("\n")[1:]))
     text = error_text(body)
     whole = text if not below or below in text else f"{text}\n{below}"
-    return with_command(read_error(whole, program=group.component, level=group.level), dialect)
+    anatomy = read_error(whole, program=group.component, level=group.level)
+    return with_command(in_container(anatomy) if is_other(group.component) else anatomy, dialect)
 
 
 def _is_continuation(line: str) -> bool:

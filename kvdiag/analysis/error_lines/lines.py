@@ -37,6 +37,8 @@ LOOKED_AT = 20  # first lines of a group that are searched for names
 LONGEST_SAMPLE = 8 << 10
 OPENING = 3  # lines at the head of a crash; only the first of them counts
 NO_TIME = -(1 << 62)
+COREDNS = "coredns"
+_COREDNS = lazy_regex(r"\[[A-Z]{4,7}\] plugin/\w+: ")  # a recorded terminal may have its lines below those of kubelet
 EVENTS = "events"  # the component of a row of events that names none
 REST = 0  # the group of lines beyond MOST_GROUPS
 MOST_BELOW = 12  # lines of a message that a sample includes
@@ -296,6 +298,8 @@ class ErrorLines:
             if folded.clause and body.caller and body.format != eventtable.NAME
             else f"{folded.message}: {folded.clause}"
         )
+        if not ident and _COREDNS.match(body.message):
+            ident = COREDNS
         bare = line.translate(None, _DIGITS)
         entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
         sample = line

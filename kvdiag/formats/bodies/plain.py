@@ -33,10 +33,11 @@ _BARE = lazy_regex(
     rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
     rb"|[Ff]ailed to [a-z][^\n]{2,300}?: \S"
 )
-# kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; Talos.
+# kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; runc; Talos.
 _FAILED = lazy_regex(
     rb"Operation for \"[^\n]{1,300}failed\. No retries permitted until |event for [\w.-]{1,253}: \{[^}\n]{1,300}\} "
-    rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
+    rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |standard_init_linux\.go:\d{1,5}: "
+    rb"|\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.

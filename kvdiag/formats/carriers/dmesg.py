@@ -2,9 +2,11 @@
 
     kern:    info: [2026-02-09T03:06:56.962120533Z]: eth0: renamed from tmpf7bd9
     user: warning: [2026-02-09T16:01:05.605Z]: [talos] OOM controller triggered {"component": "controller-runtime"}
+    [talos] 2026/02/09 16:01:05 service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever
 
 Talos (machined's Dmesg) writes facility, priority and a full date; talosctl puts the node in front when it asks
-several. Of these lines only those of `kern` are the kernel's own: machined writes into the same ring.
+several. Of these lines only those of `kern` are the kernel's own: machined writes into the same ring. On the
+console, and in the log of a node that is a container, they have a date of their own or none.
 
     [Sep 4 20:11] acpi PNP0A03:00: fail to add MMCONFIG information
     [  +0.026711] * Found PM-Timer Bug on the chipset
@@ -30,6 +32,7 @@ _TALOS = lazy_regex(
 _MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
 _LATER = lazy_regex(rb"\[ {1,8}\+(\d{1,6})\.(\d{6})\] ")
 _MACHINED = b"[talos] "
+_CONSOLE = lazy_regex(rb"\[talos\] (?P<day>\d{4}/\d\d/\d\d) (?P<time>\d\d:\d\d:\d\d) ")
 LOOK_BACK = 20_000  # lines that are searched for the minute of a line with only seconds
 
 
@@ -41,6 +44,15 @@ def talos(body: bytes) -> Peeled | None:
     ident = KERNEL if found["facility"] == b"kern" else "machined" if body.startswith(_MACHINED, found.end()) else ""
     node = (found["node"] or b"").decode("utf-8", "replace")
     return Peeled(body[found.end() :], rfc3339(found["time"]), node, ident, carrier="talos-dmesg")
+
+
+def machined(body: bytes) -> Peeled | None:
+    """Read `[talos] 2026/02/09 16:01:05 `; the mark stays in the body."""
+    found = _CONSOLE.match(body)
+    if found is None:
+        return None
+    stamp = rfc3339(b"%sT%sZ" % (found["day"].replace(b"/", b"-"), found["time"]))
+    return Peeled(_MACHINED + body[found.end() :], stamp, ident="machined", carrier="talos-dmesg")
 
 
 class Minutes:

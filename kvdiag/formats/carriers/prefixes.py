@@ -206,13 +206,16 @@ def console(body: bytes) -> Peeled | None:
     return Peeled(ANSI.sub(b"", body[found.end() :]), ident="systemd", carrier="console") if found else None
 
 
+_DAEMON = b".daemon"  # of a snap: `microk8s.daemon-kubelite: `, and no host
+
+
 def named(body: bytes) -> Peeled | None:
     """Read `kubelet[5992]: ` or `10.0.0.7: ` without a time, as in copied logs and talosctl."""
     found = _NAMED.match(body)
     if found is None:
         return None
     host, name, pid = found.groups()
-    if host is None and pid is None and name not in _PIDLESS:
+    if host is None and pid is None and name not in _PIDLESS and _DAEMON not in name:
         return Peeled(body[found.end() :], node=_word(name), carrier="named")
     return _signed(body[found.end() :], None, found.groups(), "named")
 
