@@ -1,4 +1,4 @@
-"""CPU and memory of `kvdiag analyze` against rg and grep with the same literals, on logs that do not repeat."""
+"""CPU, wall time and memory of `kvdiag analyze` against rg and grep with the same literals, on logs that do not repeat."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -25,9 +26,13 @@ SMALL = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one process took: `cpu` seconds of user and system, `memory` the peak in MB, `status` its exit code."""
+    """What a command took: `cpu` seconds of user and system with all its processes, `wall` seconds until its end.
+
+    `memory` is the peak of its first process in MB, `status` its exit code.
+    """
 
     cpu: float
+    wall: float
     memory: float
     status: int
 
@@ -48,11 +53,13 @@ class Contender:
         command = [*self.command, str(log)]
         environment = os.environ | ({"KVDIAG_SCANNER": self.scanner} if self.scanner else {})
         silent = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+        began = time.perf_counter()
         pid = os.posix_spawnp(command[0], command, environment, file_actions=silent)
         _, status, usage = os.wait4(pid, 0)
         scale = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
         return Run(
             cpu=usage.ru_utime + usage.ru_stime,
+            wall=time.perf_counter() - began,
             memory=usage.ru_maxrss / scale,
             status=os.waitstatus_to_exitcode(status),
         )
@@ -166,6 +173,7 @@ def row(name: str, contender: Contender, first: Contender, size: float) -> dict[
         "input": name,
         "program": contender.name,
         "cpu_s": round(cpu, 3),
+        "wall_s": round(median(run.wall for run in contender.runs), 3),
         "times": round(cpu / base, 1) if base else 0.0,
         "mb_per_s": round(size / max(cpu, 1e-6)),
         "rss_mb": round(max(run.memory for run in contender.runs)),
@@ -175,14 +183,14 @@ def row(name: str, contender: Contender, first: Contender, size: float) -> dict[
 
 def print_table(rows: list[dict[str, str | float]]) -> None:
     """Print one line per contender and input; `x` is how many times the CPU of the first it takes."""
-    print(f"{'':32} {'':18} {'CPU s':>7} {'x':>6} {'MB/s':>6} {'RSS MB':>7} {'50 KB ms':>9}")
+    print(f"{'':32} {'':18} {'CPU s':>7} {'wall s':>7} {'x':>6} {'MB/s':>6} {'RSS MB':>7} {'50 KB ms':>9}")
     for one in rows:
         if "failed" in one:
             print(f"{one['input']:32} {one['program']:18} FAILED with exit code {one['failed']}")
             continue
         ratio = one["times"] or "-"
         print(
-            f"{one['input']:32} {one['program']:18} {one['cpu_s']:7.2f} {ratio:>6} {one['mb_per_s']:6}"
+            f"{one['input']:32} {one['program']:18} {one['cpu_s']:7.2f} {one['wall_s']:7.2f} {ratio:>6} {one['mb_per_s']:6}"
             f" {one['rss_mb']:7} {one['start_ms']:9}"
         )
 
