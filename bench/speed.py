@@ -1,4 +1,4 @@
-"""CPU, wall time and memory of `kvdiag analyze` against rg and grep with the same literals, on logs that do not repeat."""
+"""CPU, wall time and memory of `kvdiag analyze` against rg and grep with the same literals, on logs without repeats."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ def print_table(rows: list[dict[str, str | float]]) -> None:
             continue
         ratio = one["times"] or "-"
         print(
-            f"{one['input']:32} {one['program']:18} {one['cpu_s']:7.2f} {one['wall_s']:7.2f} {ratio:>6} {one['mb_per_s']:6}"
-            f" {one['rss_mb']:7} {one['start_ms']:9}"
+            f"{one['input']:32} {one['program']:18} {one['cpu_s']:7.2f} {one['wall_s']:7.2f} {ratio:>6}"
+            f" {one['mb_per_s']:6} {one['rss_mb']:7} {one['start_ms']:9}"
         )
 
 
