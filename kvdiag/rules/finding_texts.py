@@ -53,12 +53,13 @@ class TextInputs(NamedTuple):
 class LazyTexts:
     """The texts of one finding, filled from its rule and its lines."""
 
-    __slots__ = ("_anatomy", "_inputs")
+    __slots__ = ("_anatomy", "_inputs", "_titles")
 
     def __init__(self, inputs: TextInputs) -> None:
         """Keep what the texts are filled from."""
         self._inputs = inputs
         self._anatomy: tuple[ErrorAnatomy | None] | None = None if inputs.errors else (None,)
+        self._titles: tuple[str, str] | None = None if inputs.rule.heading else ("", "")
 
     def __eq__(self, other: object) -> bool:
         """Return whether the texts are equal."""
@@ -76,8 +77,9 @@ class LazyTexts:
     @property
     def titles(self) -> tuple[str, str]:
         """Return the title with the object and the title without it, without filling the other texts."""
-        rule, subject = self._inputs.rule, self._inputs.subject
-        return _titles(rule, subject, self._values()) if rule.heading else ("", "")
+        if self._titles is None:
+            self._titles = _titles(self._inputs.rule, self._inputs.subject, self._values())
+        return self._titles
 
     @property
     def all(self) -> FindingTexts:
@@ -89,7 +91,7 @@ class LazyTexts:
         inputs, values = self._inputs, self._values()
         rule, subject, history = inputs.rule, inputs.subject, inputs.history
         node, dialect = subject.ids.get("node", ""), inputs.dialect(values.get("node", ""))
-        title, row = _titles(rule, subject, values)
+        title, row = self.titles
         steps = with_check(rule, self.anatomy, dialect)
         return FindingTexts(
             says=self._says(values),

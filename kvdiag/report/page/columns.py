@@ -106,7 +106,7 @@ class _Columns:
         header = {**self._header(shown, len(bars), len(marks)), "excerpts": self._excerpts(excerpts)}
         encoded = json_safe(json.dumps(header, ensure_ascii=False)).encode()
         data = b"KVD1" + len(encoded).to_bytes(4, "little") + encoded + body
-        return base64.b64encode(zlib.compress(data, 9)).decode()
+        return base64.b64encode(zlib.compress(data)).decode()
 
     def _header(self, shown: Sequence[Lane], bars: int, marks: int) -> dict[str, object]:
         return {
