@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.clock import is_unanchored, is_yearless
 from kvdiag.base.errors import InputError, skip_faults
+from kvdiag.events.kubectl_events import is_row
 from kvdiag.events.packed_events import PackedEvents
 from kvdiag.events.raw_events import FOLD, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import MOST_WRAPPED
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.bodies.registry import read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.ingest.blocks import Mending, is_plain, stretch_blocks
 from kvdiag.history.ingest.log_dates import MOST_DAYS
 from kvdiag.history.ingest.log_events import LogEvents
@@ -150,12 +153,14 @@ class StretchedLog:
     def add(self, part: Part) -> bool:
         """Add the next stretch; polls go on, and copies of lines around the cut are dropped.
 
-        Return False if it begins before the one before it ends: then any line of it may be a copy.
+        Return False if it begins before the one before it ends: then any line of it may be a copy. Also if events
+        or calls have no time: that of a line in the stretches before it may count.
         """
         events = part.read.log.raw_events
         spans = _spans([event[0] for event in events])
         gaps = [begins - self._newest[kind] for kind, (begins, _) in spans.items() if kind in self._newest]
-        if min(gaps, default=0) < -FOLD or any(is_unanchored(begins) for begins, _ in spans.values()):
+        begun = [begins for begins, _ in spans.values()] + [line.stamp for line in part.read.rpc_lines[:1]]
+        if min(gaps, default=0) < -FOLD or any(map(is_unanchored, begun)):
             return False
         copies = _copies(self._raw_events, events) if min(gaps, default=1) <= 0 else set[int]()
         counted = _count_polls(self._polls, part.read.polls)
@@ -232,9 +237,13 @@ def _spans(stamps: Sequence[int]) -> dict[bool, tuple[int, int]]:
 
 
 def _copies(before: Sequence[RawEvent], part: Sequence[RawEvent]) -> set[int]:
-    """Return the lines at the begin of a stretch that are equal to one at the end of the stretches before it."""
+    """Return the lines at the begin of a stretch that are equal to one at the end of the stretches before it.
+
+    Rows of a table of events have only minutes or seconds: equal ones are different events.
+    """
     texts = {event.text for event in before[-_NEAR:]}
-    return {event.line for event in part[:_NEAR] if event.text in texts}
+    equal = [event for event in part[:_NEAR] if event.text in texts]
+    return {event.line for event in equal if not is_row(read_body(peel(event.text).body))}
 
 
 def _count_polls(polls: dict[Match, RawEvent], begun: Sequence[tuple[Match, RawEvent]]) -> set[int]:
