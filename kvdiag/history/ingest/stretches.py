@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.clock import is_unanchored, is_yearless
 from kvdiag.base.errors import InputError, skip_faults
-from kvdiag.events.kubectl_events import is_row
 from kvdiag.events.packed_events import PackedEvents
 from kvdiag.events.raw_events import FOLD, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import MOST_WRAPPED
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.bodies import eventtable
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.ingest.blocks import Mending, is_plain, stretch_blocks
@@ -36,7 +36,7 @@ from kvdiag.history.ingest.log_reader import (
     with_progress,
 )
 from kvdiag.history.ingest.survey import Surveyed
-from kvdiag.inputs.files import open_file
+from kvdiag.inputs.files import identity_of, open_file
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import SIZE as BLOCK
 from kvdiag.inputs.scan.damage import Damage
@@ -70,6 +70,7 @@ def stretches(source: Source, size: int) -> list[Source]:
     try:
         with open_file(source.path) as file:
             cuts = list(_cuts(file, source.size or 0, size)) if is_plain(file.read(BLOCK)) else []
+            source = source._replace(identity=identity_of(file))
     except OSError:
         return [source]  # reported when it is read
     edges = (0, *cuts, None)
@@ -141,6 +142,11 @@ class StretchedLog:
         self._newest: dict[bool, int] = {}  # the last stamp of those without a year, and of those with one
 
     @property
+    def is_begun(self) -> bool:
+        """Return whether a stretch was added."""
+        return bool(self._parts)
+
+    @property
     def lines(self) -> int:
         """Return the number of lines."""
         return self._parts[-1].read.log.lines if self._parts else 0
@@ -156,6 +162,8 @@ class StretchedLog:
         Return False if it begins before the one before it ends: then any line of it may be a copy. Also if events
         or calls have no time: that of a line in the stretches before it may count.
         """
+        if self._parts and not part.read.survey.lines:
+            return True  # the file was cut or removed while it was read
         events = part.read.log.raw_events
         spans = _spans([event[0] for event in events])
         gaps = [begins - self._newest[kind] for kind, (begins, _) in spans.items() if kind in self._newest]
@@ -243,7 +251,12 @@ def _copies(before: Sequence[RawEvent], part: Sequence[RawEvent]) -> set[int]:
     """
     texts = {event.text for event in before[-_NEAR:]}
     equal = [event for event in part[:_NEAR] if event.text in texts]
-    return {event.line for event in equal if not is_row(read_body(peel(event.text).body))}
+    return {event.line for event in equal if not _is_row(event)}
+
+
+def _is_row(event: RawEvent) -> bool:
+    body = read_body(peel(event.text).body)
+    return body is not None and body.format in eventtable.FORMATS
 
 
 def _count_polls(polls: dict[Match, RawEvent], begun: Sequence[tuple[Match, RawEvent]]) -> set[int]:

@@ -281,3 +281,45 @@ def test_a_report_does_not_depend_on_processes(jobs, monkeypatch, unpacked):
     assert [one._replace(records=0, unread=0, sampled=True) for one in report.inputs] == [
         one._replace(records=0, unread=0, sampled=True) for one in whole.inputs
     ]
+
+
+def _cut(path):
+    os.truncate(path, path.read_bytes().find(b"\n", 30_000) + 1)
+
+
+def _replace(path):
+    other = path.with_name("other")
+    other.write_text("".join(klog(2_000, 1_000)))
+    other.replace(path)
+
+
+def _remove(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (_cut, "bytes while it was read; lines are missing"),
+        (_replace, "another file took its name while it was read; lines are missing"),
+        (_remove, "cannot be read: no such file or directory"),
+    ],
+)
+def test_a_file_that_changes(change, problem, tmp_path, monkeypatch):
+    """What was read before is kept, and the problem is reported once."""
+    path, add = log(tmp_path, klog(1_000)), InputReader._add_stretch
+    changed = []
+
+    def changing(reader, source, part):
+        if not changed:
+            changed.append(change(path))
+        return add(reader, source, part)
+
+    monkeypatch.setattr(InputReader, "_add_stretch", changing)
+    (one,), _, problems, _ = read([path], 10_000)
+    assert [event.line for event in one.log.raw_events] == list(range(1, one.log.lines + 1))
+    assert 0 < one.log.lines < 1_000
+    assert one.log.last == one.log.raw_events[-1].stamp
+    assert len(problems) == 1
+    assert str(problems[0]).startswith(f"{path}: ")
+    assert str(problems[0]).endswith(problem)
