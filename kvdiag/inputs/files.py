@@ -32,6 +32,12 @@ def open_file(path: Path | str) -> io.FileIO:
     raise OSError(None, "it is no longer a file")
 
 
+def identity_of(file: io.FileIO) -> tuple[int, int]:
+    """Return device and inode, which tell a file from another that took its name."""
+    status = os.fstat(file.fileno())
+    return status.st_dev, status.st_ino
+
+
 def read_small(path: Path, largest: int) -> bytes:
     """Return the bytes of a regular file. Raises OSError for anything else, and for more than `largest` bytes."""
     with open_file(path) as file:

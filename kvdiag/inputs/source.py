@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from kvdiag.base.errors import InputError
 from kvdiag.inputs.compressed import Budget, MeteredReader, decompressing_reader
-from kvdiag.inputs.files import open_file
+from kvdiag.inputs.files import identity_of, open_file
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.layout import provenance_of
 from kvdiag.inputs.readers import Reader, ReplayReader
@@ -31,7 +31,7 @@ class Source(NamedTuple):
     next source is requested. `size` and `modified` (bytes, and seconds since 1970) are None if unknown. `compression`
     is one of `compressed.MAGICS`, or empty; `evidence` is empty for a log. `is_named` is False if the input was only
     found in a folder or an archive. Of a stretch of a file, `begins` and `ends` are its first byte and the one after
-    its last, None at the end of the file.
+    its last, None at the end of the file; `identity` is that of the file that was divided.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Source(NamedTuple):
     is_named: bool = False
     begins: int = 0
     ends: int | None = None
+    identity: tuple[int, int] | None = None
 
     @property
     def place(self) -> Provenance:
@@ -72,6 +73,10 @@ class Source(NamedTuple):
         file = open_file(self.path)
         if self.compression:
             return decompressing_reader(self.compression, MeteredReader(file, budget.add_packed), budget)
+        if self.identity not in {None, identity_of(file)}:
+            file.close()
+            self.problem(InputError(self.name, "another file took its name while it was read; lines are missing"))
+            return ReplayReader(b"")
         file.seek(self.begins)
         return WatchedFile(self.path, file, lambda why: self.problem(InputError(self.name, why)), self.ends)
 

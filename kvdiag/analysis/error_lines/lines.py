@@ -179,13 +179,15 @@ class ErrorLines:
         self._quota.left -= kept
         self.lines.extend([line + first_line for line in part.lines[:kept]])
         self.below += part.below[:kept]
-        self.stamps += part.stamps[:kept]
+        stamps = [stamp if stamp != NO_TIME else self._last for stamp in part.stamps]
+        self._last = stamps[-1] if stamps else self._last
+        self.stamps.extend(stamps[:kept])
         self.words += part.words[:kept]
         self.group_of.extend([group_of[number] for number in part.group_of[:kept]])
         self.entry_of += part.entry_of[:kept]
         self.repeated |= {before + at: repeats for at, repeats in part.repeated.items() if at < kept}
         for at in range(kept, len(part.lines)):
-            self.beyond[HourBucket(group_of[part.group_of[at]], part.entry_of[at], part.stamps[at] // HOUR)] += 1
+            self.beyond[HourBucket(group_of[part.group_of[at]], part.entry_of[at], stamps[at] // HOUR)] += 1
         for bucket, count in part.beyond.items():
             self.beyond[bucket._replace(group=group_of[bucket.group])] += count
 

@@ -67,7 +67,8 @@ class InputReader:
         self, inputs: Iterator[Input], readers: LineReaders, problem: Callable[[InputError], None], progress: Progress
     ) -> None:
         """Problems with inputs go to `problem`; `progress` gets the name and the number of bytes that were read."""
-        self._inputs, self._readers, self._problem, self._progress = inputs, readers, problem, progress
+        self._inputs, self._readers, self._report, self._progress = inputs, readers, problem, progress
+        self._reported = ""
         self._ahead: deque[_Task] = deque()
         self._batch: list[Source] = []
         self._room = MAX_EVENTS
@@ -104,7 +105,7 @@ class InputReader:
     def begun(self) -> Iterator[LogRead]:
         """Yield the log whose stretches were read, all or as many as were read before a limit."""
         log, self._log = self._log, StretchedLog(self._readers.vocabulary)
-        if log.lines and self.reading is not None:
+        if log.is_begun and self.reading is not None:
             listeners = self._readers.listeners
             listener = listeners.begin(self.reading.name) if listeners is not None else None
             yield from self._ended(log.join(listener))
@@ -180,6 +181,12 @@ class InputReader:
         if self.reading is None or self.reading.name != source.name:
             self.reading, self.size = source, 0
 
+    def _problem(self, problem: InputError) -> None:
+        """Report a problem, once for all stretches of a log."""
+        if str(problem) != self._reported:
+            self._report(problem)
+        self._reported = str(problem)
+
     def _count(self, name: str, size: int) -> None:
         self.size += size
         self._progress(name, size)
@@ -191,6 +198,7 @@ class InputReader:
             yield from self._read_whole(source)
         elif source.name != self._undivided:
             first_line = self._log.lines
+            source = source._replace(problem=self._problem)
             part = read_stretch(source, self._readers, self._problem, self._count, first_line)
             yield from self._add_stretch(source, part)
 
@@ -221,7 +229,7 @@ class InputReader:
             return
         if part is None or not self._log.add(part):
             self._log, self._undivided = StretchedLog(self._readers.vocabulary), source.name
-            yield from self._read_whole(source._replace(begins=0, ends=None))
+            yield from self._read_whole(source._replace(begins=0, ends=None, identity=None))
         elif source.ends is None or self._log.size > self._room:
             yield from self.begun()
 

@@ -18,6 +18,9 @@ from kvdiag.events.packed_events import PackedEvents
 from kvdiag.events.raw_events import FOLD, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import MOST_WRAPPED
 from kvdiag.events.vocabulary import Vocabulary
+from kvdiag.formats.bodies import eventtable
+from kvdiag.formats.bodies.registry import read_body
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.ingest.blocks import Mending, is_plain, stretch_blocks
 from kvdiag.history.ingest.log_dates import MOST_DAYS
 from kvdiag.history.ingest.log_events import LogEvents
@@ -33,7 +36,7 @@ from kvdiag.history.ingest.log_reader import (
     with_progress,
 )
 from kvdiag.history.ingest.survey import Surveyed
-from kvdiag.inputs.files import open_file
+from kvdiag.inputs.files import identity_of, open_file
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import SIZE as BLOCK
 from kvdiag.inputs.scan.damage import Damage
@@ -67,6 +70,7 @@ def stretches(source: Source, size: int) -> list[Source]:
     try:
         with open_file(source.path) as file:
             cuts = list(_cuts(file, source.size or 0, size)) if is_plain(file.read(BLOCK)) else []
+            source = source._replace(identity=identity_of(file))
     except OSError:
         return [source]  # reported when it is read
     edges = (0, *cuts, None)
@@ -138,6 +142,11 @@ class StretchedLog:
         self._newest: dict[bool, int] = {}  # the last stamp of those without a year, and of those with one
 
     @property
+    def is_begun(self) -> bool:
+        """Return whether a stretch was added."""
+        return bool(self._parts)
+
+    @property
     def lines(self) -> int:
         """Return the number of lines."""
         return self._parts[-1].read.log.lines if self._parts else 0
@@ -150,12 +159,16 @@ class StretchedLog:
     def add(self, part: Part) -> bool:
         """Add the next stretch; polls go on, and copies of lines around the cut are dropped.
 
-        Return False if it begins before the one before it ends: then any line of it may be a copy.
+        Return False if it begins before the one before it ends: then any line of it may be a copy. Also if events
+        or calls have no time: that of a line in the stretches before it may count.
         """
+        if self._parts and not part.read.survey.lines:
+            return True  # the file was cut or removed while it was read
         events = part.read.log.raw_events
         spans = _spans([event[0] for event in events])
         gaps = [begins - self._newest[kind] for kind, (begins, _) in spans.items() if kind in self._newest]
-        if min(gaps, default=0) < -FOLD or any(is_unanchored(begins) for begins, _ in spans.values()):
+        begun = [begins for begins, _ in spans.values()] + [line.stamp for line in part.read.rpc_lines[:1]]
+        if min(gaps, default=0) < -FOLD or any(map(is_unanchored, begun)):
             return False
         copies = _copies(self._raw_events, events) if min(gaps, default=1) <= 0 else set[int]()
         counted = _count_polls(self._polls, part.read.polls)
@@ -232,9 +245,18 @@ def _spans(stamps: Sequence[int]) -> dict[bool, tuple[int, int]]:
 
 
 def _copies(before: Sequence[RawEvent], part: Sequence[RawEvent]) -> set[int]:
-    """Return the lines at the begin of a stretch that are equal to one at the end of the stretches before it."""
+    """Return the lines at the begin of a stretch that are equal to one at the end of the stretches before it.
+
+    Rows of a table of events have only minutes or seconds: equal ones are different events.
+    """
     texts = {event.text for event in before[-_NEAR:]}
-    return {event.line for event in part[:_NEAR] if event.text in texts}
+    equal = [event for event in part[:_NEAR] if event.text in texts]
+    return {event.line for event in equal if not _is_row(event)}
+
+
+def _is_row(event: RawEvent) -> bool:
+    body = read_body(peel(event.text).body)
+    return body is not None and body.format in eventtable.FORMATS
 
 
 def _count_polls(polls: dict[Match, RawEvent], begun: Sequence[tuple[Match, RawEvent]]) -> set[int]:

@@ -189,6 +189,39 @@ def test_a_copy_at_the_cut(tmp_path):
     assert len(one.log.raw_events) == 300
 
 
+def test_equal_rows_around_the_cut(tmp_path):
+    """Rows of a table of events in the same second are different events."""
+    row = (
+        "2026-07-15T03:{minute:02}:{second:02}Z   Warning   BackOff   pod/web   Back-off restarting failed container\n"
+    )
+    rows = [row.format(minute=n // 120, second=n // 2 % 60) for n in range(600)]
+    path = log(tmp_path, ["LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n", *rows], "events.txt")
+    assert parted(path, 5_000) > 5
+    assert_the_same([path], 5_000)
+
+
+def test_an_error_without_a_time(tmp_path):
+    """It has the time of the error above it, which may be in an earlier stretch."""
+    error = "E" + klog(1)[0][1:].replace('"SyncLoop ADD"', '"Failed"')
+    crash = ["panic: oh no\n", "fatal error: all goroutines are asleep - deadlock!\n"]
+    path = log(tmp_path, [error, *klog(280), *crash, *klog(280, 280), *crash, *klog(40, 560)])
+    assert parted(path) > 3
+    assert_the_same([path], 10_000)
+
+
+def test_calls_without_a_time(tmp_path, monkeypatch):
+    """They have the numbers of their lines instead, also if another process reads them."""
+    monkeypatch.setattr(input_reader, "FEWEST_BYTES", 0)
+    calls = (
+        'level=info msg="GRPC call: /csi.v1.Node/NodePublishVolume"\n'
+        'level=info msg="GRPC request: {{\\"volume_id\\":\\"v{n}\\",\\"target_path\\":\\"/a\\"}}"\n'
+        'level=error msg="GRPC error: rpc error: code = Internal desc = no"\n'
+    )
+    path = log(tmp_path, [calls.format(n=n) for n in range(200)], "csi.log")
+    assert parted(path) > 3
+    assert_the_same([path], 10_000, jobs=2)
+
+
 def test_a_call_across_the_cut(tmp_path):
     """Its answer is in the next stretch."""
     call = "I0715 03:04:59.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume\n"
@@ -248,3 +281,45 @@ def test_a_report_does_not_depend_on_processes(jobs, monkeypatch, unpacked):
     assert [one._replace(records=0, unread=0, sampled=True) for one in report.inputs] == [
         one._replace(records=0, unread=0, sampled=True) for one in whole.inputs
     ]
+
+
+def _cut(path):
+    os.truncate(path, path.read_bytes().find(b"\n", 30_000) + 1)
+
+
+def _replace(path):
+    other = path.with_name("other")
+    other.write_text("".join(klog(2_000, 1_000)))
+    other.replace(path)
+
+
+def _remove(path):
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (_cut, "bytes while it was read; lines are missing"),
+        (_replace, "another file took its name while it was read; lines are missing"),
+        (_remove, "cannot be read: no such file or directory"),
+    ],
+)
+def test_a_file_that_changes(change, problem, tmp_path, monkeypatch):
+    """What was read before is kept, and the problem is reported once."""
+    path, add = log(tmp_path, klog(1_000)), InputReader._add_stretch
+    changed = []
+
+    def changing(reader, source, part):
+        if not changed:
+            changed.append(change(path))
+        return add(reader, source, part)
+
+    monkeypatch.setattr(InputReader, "_add_stretch", changing)
+    (one,), _, problems, _ = read([path], 10_000)
+    assert [event.line for event in one.log.raw_events] == list(range(1, one.log.lines + 1))
+    assert 0 < one.log.lines < 1_000
+    assert one.log.last == one.log.raw_events[-1].stamp
+    assert len(problems) == 1
+    assert str(problems[0]).startswith(f"{path}: ")
+    assert str(problems[0]).endswith(problem)
