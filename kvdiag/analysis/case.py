@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache, partial
 from itertools import chain
 from math import inf
@@ -245,7 +245,8 @@ class Case:
             with limited(limit), closing(reader.reads(self._jobs, SIZE if limit is None else SMALL)) as logs:
                 reads.extend(logs)
         except LimitReachedError as reached:
-            reads.extend(reader.begun())
+            with suppress(LimitReachedError):  # the log that was being read may have too many events
+                reads.extend(reader.begun())
             what = f"time limit reached ({limit or 0:g} s)" if isinstance(reached, TimeIsUpError) else TOO_MANY
             self.problems.extend(unread_errors(reader.reading, reader.size, reader.rest, self.options.paths, what))
 

@@ -45,19 +45,18 @@ class Processes(Generic[T, R]):
         self._order: deque[int] = deque()  # the process that has each task, the oldest first
         self._load = [0] * count
         for _ in range(count):
-            mine, its = context.Pipe()
-            process = context.Process(target=_work, args=(its, [*self._pipes, mine], run), daemon=True)
-            self._pipes.append(mine)
             try:
+                mine, its = context.Pipe()
+                self._pipes.append(mine)
+                process = context.Process(target=_work, args=(its, list(self._pipes), run), daemon=True)
                 with warnings.catch_warnings():
                     # Python 3.12 warns of threads, as a progress bar has: a copy needs no lock of it.
                     warnings.simplefilter("ignore", DeprecationWarning)
                     process.start()
-            except OSError:  # there are too many processes
+            except OSError:  # there are too many processes or files
                 self.close()
                 raise LostProcessError from None
-            finally:
-                its.close()
+            its.close()
             self._processes.append(process)
 
     @property

@@ -229,7 +229,7 @@ class InputReader:
             return
         if part is None or not self._log.add(part):
             self._log, self._undivided = StretchedLog(self._readers.vocabulary), source.name
-            yield from self._read_whole(source._replace(begins=0, ends=None, identity=None))
+            yield from self._read_whole(source._replace(begins=0, ends=None, identity=None, problem=self._problem))
         elif source.ends is None or self._log.size > self._room:
             yield from self.begun()
 

@@ -47,7 +47,7 @@ from kvdiag.safe.forms.pem import KeyRedactor
 if TYPE_CHECKING:
     from kvdiag.events.rpc_calls import CallPairing
 
-_NEAR = 1_000  # events on each side of a cut that may be copies: where programs write at once, time goes back a little
+_NEAR = 20_000  # events on each side of a cut that may be copies: where programs write at once, time goes back a little
 
 
 class Part(NamedTuple):
@@ -222,8 +222,8 @@ class StretchedLog:
 
 
 def _join_surveys(surveys: Sequence[Surveyed]) -> Surveyed:
-    """Return the survey of the whole log; its format is that of its first lines."""
-    return surveys[0]._replace(
+    """Return the survey of the whole log; its format is that of the stretch with most records."""
+    return max(surveys, key=lambda one: one.records)._replace(
         lines=sum(one.lines for one in surveys),
         records=sum(one.records for one in surveys),
         unread=sum(one.unread for one in surveys),
