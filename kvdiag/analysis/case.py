@@ -246,7 +246,7 @@ class Case:
                 reads.extend(logs)
         except LimitReachedError as reached:
             with suppress(LimitReachedError):  # the log that was being read may have too many events
-                reads.extend(reader.begun())
+                reads.extend(reader.joined_log())
             what = f"time limit reached ({limit or 0:g} s)" if isinstance(reached, TimeIsUpError) else TOO_MANY
             self.problems.extend(unread_errors(reader.reading, reader.size, reader.rest, self.options.paths, what))
 

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import gzip
-from functools import cache
 
 import pytest
 
-from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.rpc_reader import RpcReader
-from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput, read_source
-from kvdiag.inputs.scan.choose import make_scanner
+from tests.patterns import known
 from tests.wrappers import SAMPLES
 
 HEAD = "I0715 03:{at:02}:00.{n:06}    {pid} server.go:{line}] "
 RESPONSE = '{"capabilities":[{"rpc":{"type":"GET_VOLUME_STATS"}}]}'
-
-
-@cache
-def known():
-    """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(builtin_patterns() / "events")
-    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def lines(*parts, at=1, pid=7063, request="{}", response=RESPONSE, method="NodeGetCapabilities"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,8 @@ from hypothesis import strategies as st
 from kvdiag.base.clock import MINUTE, SECOND, to_datetime
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.recognise import LONGEST_TEXT, Recogniser
-from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.formats.bodies.registry import classify
-from kvdiag.inputs.scan.choose import make_scanner
+from tests.patterns import known
 
 UID, OTHER = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "95d6b80b-1111-4222-8333-444455556666"
 SANDBOX = "3f2a9c" * 10 + "3f2a"
@@ -26,13 +24,6 @@ FAILED = (
 )
 KEPT = '"Pod worker has been requested for removal but is still not fully terminated" podUID={uid}'
 ADD = '"SyncLoop ADD" source="api" pods=["shop/web-0"]'
-
-
-@cache
-def known():
-    """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(builtin_patterns() / "events")
-    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def recogniser(*blocks):

@@ -125,13 +125,18 @@ def test_to_standard_output_and_nothing_there(node, tmp_path):
     assert not (tmp_path / "b.tar.gz").exists()
 
 
-@needs_journalctl
-def test_the_journal_of_a_day(node, tmp_path):
-    """The lines of kubelet and the runtime, with the node's name, read by the real journalctl; of another day none."""
+def write_journal(node):
+    """Write a journal of 12 March 2024 into the root of a node."""
     of_machine = node / "var/log/journal/0123456789abcdef0123456789abcdef"
     of_machine.mkdir(parents=True)
     packed = ROOT / "tests/data/journal/node.journal.zst"
     (of_machine / "system.journal").write_bytes(zstd.decompress(packed.read_bytes()))
+
+
+@needs_journalctl
+def test_the_journal_of_a_day(node, tmp_path):
+    """The lines of kubelet and the runtime, with the node's name, read by the real journalctl; of another day none."""
+    write_journal(node)
     for day, lines in (("2024-03-12", 5), ("2024-03-13", 0)):
         archive = tmp_path / f"{day}.tar.gz"
         done = run_kvdiag("collect", archive, "--root", node, "--day", day)
@@ -183,10 +188,7 @@ def _need(component: str, begins: str | None, ends: str | None, run: str) -> dic
 @needs_journalctl
 def test_only_what_a_report_asks_for(node, tmp_path):
     """The units in their time, the folders of a pod; what is not on the node, and each other command, is named."""
-    of_machine = node / "var/log/journal/0123456789abcdef0123456789abcdef"
-    of_machine.mkdir(parents=True)
-    packed = ROOT / "tests/data/journal/node.journal.zst"
-    (of_machine / "system.journal").write_bytes(zstd.decompress(packed.read_bytes()))
+    write_journal(node)
     needs = [
         _need("kubelet", "2024-03-12T00:00:00.5Z", "2024-03-13T00:00:00Z", "journalctl -u kubelet"),
         _need("kube-controller-manager", None, None, "kubectl logs -l component=kube-controller-manager"),

@@ -83,7 +83,7 @@ class LineGroup:
             if len(self.subjects) < MOST_SUBJECTS:
                 self.subjects.setdefault(name, self.looked_at)
 
-    def go_on(self, following: LineGroup) -> None:
+    def add_following(self, following: LineGroup) -> None:
         """Add the names in the first lines of the same group in the next stretch of the log."""
         for name, at in following.subjects.items():
             if self.looked_at + at <= LOOKED_AT and len(self.subjects) < MOST_SUBJECTS:
@@ -194,7 +194,7 @@ class ErrorLines:
     def _same_group(self, group: LineGroup, first_line: int) -> int:
         """Return the number that a group of a part has here, and add its names."""
         number = self._group(group.key, group.sample, group.line + first_line) if group.line else REST
-        self.groups[number].go_on(group)
+        self.groups[number].add_following(group)
         return number
 
     def _read(self, line: bytes, number: int) -> None:

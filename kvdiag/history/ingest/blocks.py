@@ -62,7 +62,7 @@ def read_blocks(
     """
     with _reported(source.name, problem), source.open() as reader:
         lines = rewriting_reader(Transcoded(BorrowedReader(reader), most), line_map, _DETECTORS, most)
-        yield from Mending().blocks(lines, begins)
+        yield from BlockRepair().blocks(lines, begins)
 
 
 def is_plain(head: bytes) -> bool:
@@ -71,7 +71,7 @@ def is_plain(head: bytes) -> bool:
     return not (utf16_encoding(head) or is_rewritten or has_sections(head))
 
 
-class Mending:
+class BlockRepair:
     """What is done with the lines of a log before they are read: repairs, joined parts, redacted private keys."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Mending:
         return without_keys(join_parts(whole, self._joiner), self._keys)
 
     @property
-    def is_over(self) -> bool:
+    def is_finished(self) -> bool:
         """Return whether the lines that follow the last block would be read in the same way alone."""
         return not (self._text_repair.is_active or self._joiner.ended_within or self._keys.ended_within)
 
@@ -94,14 +94,14 @@ class Mending:
 def stretch_blocks(
     source: Source,
     problem: Callable[[InputError], None],
-    mending: Mending,
+    repair: BlockRepair,
     begins: Callable[[bytes], bool],
     first_line: int = 0,
 ) -> Iterator[Block]:
     """Yield the blocks of a stretch of a file that `is_plain`; `first_line` lines of the log are before it."""
     with _reported(source.name, problem), source.open() as reader:
         lines = BorrowedReader(reader) if source.begins else Transcoded(BorrowedReader(reader))
-        yield from mending.blocks(lines, begins, first_line)
+        yield from repair.blocks(lines, begins, first_line)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ class _Task(NamedTuple):
         return [source._replace(problem=_ignore_problem) for source in self.inputs if isinstance(source, Source)]
 
 
-_Copies: TypeAlias = Processes[Sequence[Source], _TaskResult]
+_Workers: TypeAlias = Processes[Sequence[Source], _TaskResult]
 
 
 class InputReader:
@@ -102,13 +102,13 @@ class InputReader:
                 for source, parts in zip(task.files, result.parts, strict=True):
                     yield from self._accept(source, parts)
 
-    def begun(self) -> Iterator[LogRead]:
+    def joined_log(self) -> Iterator[LogRead]:
         """Yield the log whose stretches were read, all or as many as were read before a limit."""
         log, self._log = self._log, StretchedLog(self._readers.vocabulary)
         if log.is_begun and self.reading is not None:
             listeners = self._readers.listeners
             listener = listeners.begin(self.reading.name) if listeners is not None else None
-            yield from self._ended(log.join(listener))
+            yield from self._counted(log.join(listener))
 
     def _tasks(self, size: int, *, is_alone: bool) -> Iterator[_Task]:
         """Yield the tasks. After a local one, the next may be requested only when it was read."""
@@ -123,7 +123,11 @@ class InputReader:
                 yield from (_Task((part,), size, is_local=False) for part in parts)
                 continue
             self._batch.append(source)
-            if is_alone or sum(map(_weight, self._batch)) >= BATCH or sum(map(_sent, self._batch)) >= MOST_SENT // 2:
+            if (
+                is_alone
+                or sum(map(_weight, self._batch)) >= BATCH
+                or sum(map(_pickled_size, self._batch)) >= MOST_SENT // 2
+            ):
                 yield from self._batched()
         yield from self._batched()
 
@@ -135,29 +139,29 @@ class InputReader:
     def _scheduled(self, jobs: int, size: int) -> Generator[tuple[_Task, _TaskResult | None]]:
         """Yield each task with its result; None if it is to be read here."""
         tasks, given = self._tasks(size, is_alone=jobs == 1), 0
-        copies: _Copies | None = None
+        workers: _Workers | None = None
         try:
-            while self._fill(tasks, copies.most_tasks if copies else 1):
+            while self._fill(tasks, workers.most_tasks if workers else 1):
                 result = None
                 try:
-                    if copies is None and jobs > 1 and self._is_worth_it(tasks):
-                        copies, given = Processes(jobs, partial(_read_apart, self._readers)), 0
-                        self._fill(tasks, copies.most_tasks)
-                    if copies is not None:
-                        for task in list(self._ahead)[given : copies.most_tasks]:
+                    if workers is None and jobs > 1 and self._is_worth_it(tasks):
+                        workers, given = Processes(jobs, partial(_read_apart, self._readers)), 0
+                        self._fill(tasks, workers.most_tasks)
+                    if workers is not None:
+                        for task in list(self._ahead)[given : workers.most_tasks]:
                             if not task.is_local:
-                                copies.give(task.files)
+                                workers.give(task.files)
                                 given += 1
-                        result = copies.take() if given else None
+                        result = workers.take() if given else None
                 except LostProcessError:  # killed for lack of memory, perhaps: one process takes less
-                    if copies is not None:
-                        copies.close()
-                    copies, jobs, given = None, 1, 0
+                    if workers is not None:
+                        workers.close()
+                    workers, jobs, given = None, 1, 0
                 given = max(0, given - 1)
                 yield self._ahead.popleft(), result
         finally:
-            if copies:
-                copies.close()
+            if workers:
+                workers.close()
 
     def _fill(self, tasks: Iterator[_Task], most: int) -> bool:
         """Request tasks until there are `most`, or a local one; return whether there are any."""
@@ -220,7 +224,7 @@ class InputReader:
                 read, columns, *_ = self._unpacked(part, 0)
                 if self._readers.listeners is not None and columns is not None:
                     self._readers.listeners.begin(read.log.source).extend(columns, 0)
-                yield from self._ended(read)
+                yield from self._counted(read)
         self._count(source.name, (source.size or 0 if source.ends is None else source.ends) - source.begins)
 
     def _add_stretch(self, source: Source, part: Part | None) -> Iterator[LogRead]:
@@ -231,9 +235,9 @@ class InputReader:
             self._log, self._undivided = StretchedLog(self._readers.vocabulary), source.name
             yield from self._read_whole(source._replace(begins=0, ends=None, identity=None, problem=self._problem))
         elif source.ends is None or self._log.size > self._room:
-            yield from self.begun()
+            yield from self.joined_log()
 
-    def _ended(self, read: LogRead) -> Iterator[LogRead]:
+    def _counted(self, read: LogRead) -> Iterator[LogRead]:
         self._room -= len(read.log.raw_events)
         yield read
         if self._room < 0:
@@ -262,7 +266,7 @@ def _weight(source: Source) -> int:
     return (source.size or 0) * (PACKED_TIMES if source.compression else 1)
 
 
-def _sent(source: Source) -> int:
+def _pickled_size(source: Source) -> int:
     """Return the most bytes that a source takes as pickle, which has its name twice."""
     return 200 + 8 * len(source.name)
 

@@ -21,7 +21,7 @@ from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.bodies import eventtable
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.history.ingest.blocks import Mending, is_plain, stretch_blocks
+from kvdiag.history.ingest.blocks import BlockRepair, is_plain, stretch_blocks
 from kvdiag.history.ingest.log_dates import MOST_DAYS
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.history.ingest.log_reader import (
@@ -97,7 +97,7 @@ def _cuts(file: io.FileIO, whole: int, size: int) -> Iterator[int]:
 
 
 def _is_open(line: bytes) -> bool:
-    """Return whether a line is part of one that goes on below, or may be one of a private key."""
+    """Return whether a line is part of one that continues below, or may be one of a private key."""
     return has_parts(line) or KeyRedactor().may_hold(line + b"\n")
 
 
@@ -115,14 +115,14 @@ def read_stretch(
     log = LogReader(source.name, source, readers.vocabulary, readers.scanner, LineMap())
     listener = readers.listeners.detached() if readers.listeners is not None else None
     faults: list[InputError] = []
-    mending = Mending()
-    blocks = with_progress(stretch_blocks(source, problem, mending, begins_record, first_line), source.name, progress)
+    repair = BlockRepair()
+    blocks = with_progress(stretch_blocks(source, problem, repair, begins_record, first_line), source.name, progress)
     with skip_faults(source.name, faults.append):
         for block in blocks:
             log.add(block, listener)
     if source.ends is None:
         log.end()
-    if faults or log.faults or (source.ends is not None and not mending.is_over):
+    if faults or log.faults or (source.ends is not None and not repair.is_finished):
         return None
     return Part(log.stretch(), listener and listener.part())
 
@@ -157,7 +157,7 @@ class StretchedLog:
         return len(self._raw_events) + len(self._calls)
 
     def add(self, part: Part) -> bool:
-        """Add the next stretch; polls go on, and copies of lines around the cut are dropped.
+        """Add the next stretch; polls continue, and copies of lines around the cut are dropped.
 
         Return False if it begins before the one before it ends: then any line of it may be a copy. Also if events
         or calls have no time: that of a line in the stretches before it may count.
@@ -269,15 +269,15 @@ def _count_polls(polls: dict[Match, RawEvent], begun: Sequence[tuple[Match, RawE
     for found, event in begun:
         before = polls.get(found) if found not in met else None
         met.add(found)
-        if before is not None and _goes_on(before, event):
+        if before is not None and _continues(before, event):
             counted.add(id(event))
         else:
             polls[found] = event
     return counted
 
 
-def _goes_on(before: RawEvent, event: RawEvent) -> bool:
-    """Return whether a poll goes on with this event, whose repeats are then added to it."""
+def _continues(before: RawEvent, event: RawEvent) -> bool:
+    """Return whether a poll continues with this event, whose repeats are then added to it."""
     if before.more is None or event.more is None or before.process != event.process:
         return False
     count, ends = before.more

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import gzip
 from contextlib import contextmanager
-from functools import cache
 from io import BytesIO
 
 import pytest
 
 from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import InputError
-from kvdiag.base.pattern_folder import builtin_patterns
-from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.history.ingest.log_reader import TextInput, read_source
-from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.record import NO_PROVENANCE
+from tests.patterns import known
 
 ADD = 'I0715 03:49:{second:02}.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api" pods=["shop/web-{second}"]\n'
 OTHER = "I0715 04:{minute:02}:00.000000    1432 other.go:1] nothing that is known\n"
 CALL = "I0715 03:50:00.000000       1 server.go:101] GRPC call: /csi.v1.Node/NodeUnpublishVolume\n"
 ANSWER = "I0715 03:50:01.000000       1 server.go:114] GRPC response: {}\n"
-
-
-@cache
-def known():
-    """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(builtin_patterns() / "events")
-    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def read(source):

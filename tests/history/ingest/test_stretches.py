@@ -5,35 +5,25 @@ from __future__ import annotations
 import gzip
 import os
 import signal
-from functools import cache
 
 import pytest
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.error_lines.error_index import ErrorIndex
 from kvdiag.base.errors import InputError
-from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.packed_events import Events, pack, unpack
-from kvdiag.events.vocabulary import load_vocabulary
 from kvdiag.explain.benign import known_benign
 from kvdiag.history.ingest import input_reader
 from kvdiag.history.ingest.input_reader import InputReader
 from kvdiag.history.ingest.log_reader import LineReaders
 from kvdiag.history.ingest.stretches import stretches
 from kvdiag.inputs.paths import sources
-from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.model.options import Options
+from tests.patterns import known
 from tests.wrappers import SAMPLES
 
 WHOLE = 1 << 40
 NAMES = sorted({path.parent.name for path in SAMPLES.glob("*/*.log*")})
-
-
-@cache
-def known():
-    """Give the vocabulary and a scanner for its literals."""
-    vocabulary = load_vocabulary(builtin_patterns() / "events")
-    return vocabulary, make_scanner(vocabulary.literals)
 
 
 def read(paths, size, jobs=1):
