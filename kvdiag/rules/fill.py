@@ -95,11 +95,20 @@ def sentence(text: str, values: Mapping[str, str]) -> str:
     return "".join(pieces).strip()
 
 
-def heading(text: str, values: Mapping[str, str], hidden: Collection[str] = ()) -> str:
-    """Return a title with its slots filled and ids shortened; empty if a required value is unknown or `hidden`."""
+def headings(text: str, values: Mapping[str, str], hidden: Collection[str] = (), subject: str = "") -> tuple[str, str]:
+    """Return a title with its slots filled and ids shortened, and the same without the name of the subject.
+
+    A title is empty if a value that it needs is unknown or `hidden`.
+    """
     values = {**values, "cause": values[CAUSE_CLAUSE]} if CAUSE_CLAUSE in values else values
     known = ((slot, values.get(slot, "")) for _, part in _parts(text) for slot in part[1::2])
     names = {slot: _brief(slot, value) for slot, value in known if value not in hidden and _is_short_name(slot, value)}
+    others = {slot: name for slot, name in names.items() if values.get(slot) != subject}
+    title = _heading(text, names)
+    return title, title if len(others) == len(names) else _heading(text, others)
+
+
+def _heading(text: str, names: Mapping[str, str]) -> str:
     pieces = _shown_pieces(text, names)
     pieces[1::2] = [names.get(slot, "") for slot in pieces[1::2]]
     return "".join(pieces).strip() if all(pieces[1::2]) else ""

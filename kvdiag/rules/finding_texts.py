@@ -22,7 +22,7 @@ from kvdiag.rules.bugs import known_bugs
 from kvdiag.rules.causes import cause_values, read_cause, with_check
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
-from kvdiag.rules.fill import ANY_DRIVER, GENERIC_NAMES, fixes, heading, sentence, slot_values
+from kvdiag.rules.fill import ANY_DRIVER, GENERIC_NAMES, fixes, headings, sentence, slot_values
 
 UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
@@ -77,8 +77,11 @@ class LazyTexts:
     @property
     def titles(self) -> tuple[str, str]:
         """Return the title with the object and the title without it, without filling the other texts."""
+        return self._titles or self._fill_titles(self._values())
+
+    def _fill_titles(self, values: Mapping[str, str]) -> tuple[str, str]:
         if self._titles is None:
-            self._titles = _titles(self._inputs.rule, self._inputs.subject, self._values())
+            self._titles = _titles(self._inputs.rule, self._inputs.subject, values)
         return self._titles
 
     @property
@@ -91,7 +94,7 @@ class LazyTexts:
         inputs, values = self._inputs, self._values()
         rule, subject, history = inputs.rule, inputs.subject, inputs.history
         node, dialect = subject.ids.get("node", ""), inputs.dialect(values.get("node", ""))
-        title, row = self.titles
+        title, row = self._fill_titles(values)
         steps = with_check(rule, self.anatomy, dialect)
         return FindingTexts(
             says=self._says(values),
@@ -148,5 +151,4 @@ def _filled(texts: LazyTexts) -> FindingTexts:
 
 def _titles(rule: Rule, subject: Entity, values: Mapping[str, str]) -> tuple[str, str]:
     """Return the heading with all names, and the one without the name of the subject, for a row that shows it."""
-    of_subject = (UNNAMED_VOLUME, subject.part or subject.name)
-    return heading(rule.heading, values, (UNNAMED_VOLUME,)), heading(rule.heading, values, of_subject)
+    return headings(rule.heading, values, (UNNAMED_VOLUME,), subject.part or subject.name)

@@ -10,7 +10,7 @@ from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix, Selector
 from kvdiag.rules.causes import cause_values, errors_of, read_cause, with_check
 from kvdiag.rules.distribution import default_dialect
-from kvdiag.rules.fill import heading, sentence
+from kvdiag.rules.fill import headings, sentence
 from kvdiag.rules.selection import part_of
 from tests.patterns import library
 from tests.rules.one_rule import one_rule
@@ -60,8 +60,8 @@ def test_texts():
     strong, weak = ErrorAnatomy(strength=3, sentence="x is full"), ErrorAnatomy(strength=1, sentence="timed out")
     assert sentence("fails: {cause}", cause_values(strong, "a: b")) == "fails: x is full"
     assert sentence("fails: {cause}", cause_values(weak, "a: timed out")) == "fails: a: timed out"
-    assert heading("fails[[: {cause}]]", cause_values(weak, "a: timed out")) == "fails: timed out"
-    assert heading("fails[[: {cause}]]", {}) == "fails"
+    assert headings("fails[[: {cause}]]", cause_values(weak, "a: timed out"))[0] == "fails: timed out"
+    assert headings("fails[[: {cause}]]", {})[0] == "fails"
 
 
 def test_first_step():

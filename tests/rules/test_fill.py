@@ -23,7 +23,7 @@ from kvdiag.rules.fill import (
     command,
     fixed_words,
     fixes,
-    heading,
+    headings,
     sentence,
     slot_values,
     slots_of,
@@ -143,7 +143,20 @@ UID = "6fe0f8b2-1111-4222-8333-944445555666"
 )
 def test_a_heading(text, said, filled):
     """Long ids are shortened but in the names of pods; what must be named and is not leaves no heading."""
-    assert heading(text, said) == filled
+    assert headings(text, said)[0] == filled
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "row"),
+    [
+        ("Not unmounted[[: {volume}]]", "data", "Not unmounted"),
+        ("Not unmounted: {volume}", "data", ""),
+        ("Not unmounted[[: {volume}]]", "other", "Not unmounted: data"),
+    ],
+)
+def test_a_heading_beside_the_subject(text, subject, row):
+    """The second heading has no name that is the subject's: a row shows that already."""
+    assert headings(text, {"volume": "data"}, (), subject) == ("Not unmounted: data", row)
 
 
 @pytest.mark.parametrize("name", EFFECTS)

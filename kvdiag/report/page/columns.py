@@ -127,7 +127,7 @@ class _Columns:
             "texts": list(self._texts.numbers),
             "sources": [self._clean(name) for name in self._sources.shown],
             "findings": [
-                [anchor, found.severity.label, self._clean(found.title), found.rule.name]
+                [anchor, found.severity.label, self._clean(_title(found)), found.rule.name]
                 for anchor, found in self._findings.items()
             ],
         }
@@ -192,6 +192,11 @@ class _Columns:
 
     def _clean(self, text: str) -> SafeText:
         return clean(text, redact=self._redact)
+
+
+def _title(finding: Finding) -> str:
+    """Return the title; of a further finding of an incident that of its rule, as the lane beside it has the name."""
+    return finding.title if finding.incident in {None, finding.key} else finding.rule.title
 
 
 def _faults(findings: Iterable[Finding]) -> Mapping[tuple[str, str], Sequence[tuple[int, Finding]]]:
