@@ -384,11 +384,14 @@ def test_a_token_that_was_wrapped():
         "secret_id=4e1b9a70-5f3c-4b0e-8a52-7c9d1e2f3a4b",
         "password: 20:39:21.779765",
         "token=" + "3f2a9c0b" * 8,
+        "password=x-12345678…",
+        "pin: x-12345678…",
     ],
 )
 def test_texts_that_differ_in_ids(secret):
     """A text with a secret is not taken for one that is clean and differs only in UUIDs, ids of containers or times."""
-    harmless = "08:15:00.100000 pod 1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01 has container " + "9b1c4f07" * 8
+    named = "08:15:00.100000 pvc-1f0c3a52… of pod 1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01 has container "
+    harmless = named + "9b1c4f07" * 8
     assert redacted(harmless) == harmless
     shown = redacted(f"{harmless} {secret}")
     assert secret[-12:] not in shown
