@@ -12,6 +12,7 @@ percent-encoded, as they come from paths of users; other names consist of digest
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from collections import defaultdict
@@ -143,7 +144,7 @@ def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Iterable[Row
     if folder is None:
         data = gzip.compress(b"".join(lines), _LEVEL)
     else:
-        with gzip.open(folder / "rows.gz", "wb", _LEVEL) as stream:
+        with gzip.open(folder / "rows.gz", "wb", _LEVEL) as packed, io.BufferedWriter(packed, _BLOCK) as stream:
             stream.writelines(lines)
         data = (folder / "rows.gz").read_bytes()
     where = f"{ROOT}/new/cluster={in_path(outcome.cluster)}/day={outcome.day}"
@@ -151,6 +152,7 @@ def put_results(dest: Place, outcome: Outcome, tables: Mapping[str, Iterable[Row
 
 
 _LEVEL = 3  # three times as fast as the default, and a tenth larger
+_BLOCK = 1 << 18  # bytes compressed at a time: a call for each row would take half as long as its compression
 
 
 def read_lines(dest: Place, results: Iterable[Result]) -> Iterator[tuple[Result, dict[str, list[bytes]]]]:
