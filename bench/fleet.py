@@ -17,9 +17,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from kvdiag.fleet.compact import merge
+from kvdiag.fleet.compact import plan
+from kvdiag.fleet.merge import merge
 from kvdiag.fleet.places import place
-from kvdiag.fleet.results import put_results
+from kvdiag.fleet.results import put_results, stored
 from kvdiag.fleet.values import Outcome, short_digest
 
 ROUNDS = 3  # the machine may be shared: the least counts
@@ -60,7 +61,7 @@ def cost(bundles: Iterable[Path]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             source = Path(folder, "logs/cluster=c/node=n")
             source.parent.mkdir(parents=True)
-            subprocess.run(["cp", "-rl", str(bundle.resolve()), str(source)], check=True)  # noqa: S607
+            subprocess.run(["cp", "-rl", str(bundle.resolve()), str(source)], check=True)
             each = [_run(_fleet(Path(folder), number)) for number in range(ROUNDS)]
         fleet = min(each)
         print(f"{bundle}: analyze {alone.cpu:.2f} s, fleet {fleet.cpu:.2f} s, {fleet.cpu / alone.cpu:.2f} x")
@@ -74,13 +75,14 @@ def _fleet(folder: Path, number: int) -> list[str]:
 def make(dest: str, nodes: int = 100_000, days: int = 1, clusters: int = 50) -> None:
     """Write the results of so many nodes, spread over days and clusters, and merge them."""
     there = place(dest)
-    for part in range(days * clusters):
-        day, cluster = date(2026, 3, 1) + timedelta(part % days), f"cluster-{part // days:02}"
-        for number in range(part, nodes, days * clusters):
+    for day in (date(2026, 3, 1) + timedelta(number) for number in range(days)):
+        for number in range((day - date(2026, 3, 1)).days, nodes, days):
+            cluster = f"cluster-{number // days % clusters:02}"
             outcome = Outcome(cluster, name := f"node-{number:06}", f"/b/{name}", short_digest([name]), "")
             key = short_digest(["judge", name]) + f"{1:012x}"
             put_results(there, outcome._replace(key=key, day=f"{day}", judge="1.0"), dict(_rows(number, day, name)))
-        merge(there, cluster, f"{day}")
+        for one in plan(there, stored(there)):
+            merge(there, one.day, one.names)
 
 
 def _rows(number: int, day: date, name: str) -> Iterator[tuple[str, list[dict[str, object]]]]:

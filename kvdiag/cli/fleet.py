@@ -201,7 +201,7 @@ def _merge(dest: str, limits: Limits, engine: Engine, *, fewest: int) -> None:
 
     for outcome in merge_days(dest, limits, engine, fewest=fewest):
         if outcome.reason:  # the results are valid, and merged later
-            print_note(f"{outcome.cluster}, {outcome.node}: not merged: {outcome.reason}; {outcome.next_step}")
+            print_note(f"{outcome.node}: not merged: {outcome.reason}; {outcome.next_step}")
 
 
 def oldest(keep: int) -> date:

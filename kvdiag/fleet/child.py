@@ -83,11 +83,11 @@ def _join(job: Job, folder: Path) -> Outcome:
 
 
 def _merge(job: Job, folder: Path) -> Outcome:
-    from kvdiag.fleet.compact import merge
+    from kvdiag.fleet.merge import merge
 
     del folder
     try:
-        merge(place(job.dest), job.bundle.cluster, job.bundle.node, job.only)
+        merge(place(job.dest), job.bundle.node, job.only)
     except OSError as error:
         _not_stored(error)
     return outcome_of(job)

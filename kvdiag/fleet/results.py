@@ -1,12 +1,13 @@
 """Where results are stored below DEST, and which of them are valid.
 
     v2/new/cluster=eu-1/day=2026-11-20/<bundle>-<key>-done.json.gz   all rows of a bundle, until they are merged
-    v2/findings/cluster=eu-1/day=2026-11-20/<digest>.parquet         the rows of many bundles
-    v2/parts/cluster=eu-1/day=2026-11-20/<digest>.json               written last: which bundles these are
+    v2/findings/day=2026-11-20/<digest>.parquet   the rows of many bundles, of one cluster or of several small ones
+    v2/parts/day=2026-11-20/<digest>.json         written last: which bundles these are
 
 Each is written at once, so nothing is ever there in part. Of two results of a bundle the later one is valid, and no
 result is changed: what is outdated is left out by the readers until a merge removes it. Names of clusters are
-percent-encoded, as they come from paths of users; other names consist of digests.
+percent-encoded, as they come from paths of users; other names consist of digests. Parts of an older kvdiag are of one
+cluster, which is in their paths as in `new`, and not in their rows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _NEW = re.compile(
     r"(?P<bundle>\w+)-(?P<key>[0-9a-f]+)-(?P<state>done|partial|failed)\.json\.gz"
 )
 _PART = re.compile(
-    rf"{ROOT}/parts/cluster=(?P<cluster>[^/]+)/day=(?P<day>[\d-]+)/(?P<digest>[0-9a-f]{{{DIGEST}}})\.json"
+    rf"{ROOT}/parts/(?:cluster=(?P<cluster>[^/]+)/)?day=(?P<day>[\d-]+)/(?P<digest>[0-9a-f]{{{DIGEST}}})\.json"
 )
 Row = Mapping[str, Any]
 
@@ -51,26 +52,39 @@ class Result(NamedTuple):
     part: str = ""
 
 
-PartId = tuple[str, str, str]
-"""Cluster, day and digest of a part."""
-
-
 class Part(NamedTuple):
-    """The keys of the results in a part that are not valid, its tables, and the digest of their columns.
+    """Many results of a day. `cluster` is in the paths of a part of an older kvdiag; else empty.
 
-    Both are empty for a part of an older kvdiag, which did not write them.
+    `outdated` are the keys of the results in it that are not valid, `tables` those that it has, and `columns` is the
+    digest of their columns, empty for a part of a kvdiag that did not write it.
     """
 
-    outdated: frozenset[str]
+    digest: str
+    day: str
+    cluster: str = ""
+    outdated: frozenset[str] = frozenset()
     tables: Sequence[str] = ()
     columns: str = ""
 
+    def path(self, table: str) -> str:
+        """Return the path of a table's rows."""
+        return f"{ROOT}/{table}/{self._folder}/{self.digest}.parquet"
+
+    @property
+    def list_path(self) -> str:
+        """The path of the list of its results."""
+        return f"{ROOT}/parts/{self._folder}/{self.digest}.json"
+
+    @property
+    def _folder(self) -> str:
+        return f"cluster={in_path(self.cluster)}/day={self.day}" if self.cluster else f"day={self.day}"
+
 
 class Stored(NamedTuple):
-    """The valid results, and each part."""
+    """The valid results, and each part by its digest."""
 
     results: Sequence[Result]
-    parts: Mapping[PartId, Part]
+    parts: Mapping[str, Part]
 
     def last(self, state: State | None = None) -> Mapping[str, Result]:
         """Return the last valid result of each bundle, or the last with a state."""
@@ -81,7 +95,7 @@ class Stored(NamedTuple):
         """Return the results and parts with one of these keys."""
         results = [one for one in self.results if one.key in keys]
         held = {one.part for one in results}
-        return Stored(results, {place: part for place, part in self.parts.items() if place[2] in held})
+        return Stored(results, {digest: part for digest, part in self.parts.items() if digest in held})
 
 
 def in_path(name: str) -> str:
@@ -91,28 +105,42 @@ def in_path(name: str) -> str:
 
 def stored(dest: Place, cluster: str = "") -> Stored:
     """Return the results of all clusters or of one."""
-    below = f"/cluster={in_path(cluster)}" if cluster else ""
-    found = list(_unmerged(dest, below))
-    paths = [file.path for file in dest.files(f"{ROOT}/parts{below}") if _PART.fullmatch(file.path)]
+    found = list(_unmerged(dest, f"/cluster={in_path(cluster)}" if cluster else ""))
+    listed = {file.path: _words(_PART, file.path) for file in dest.files(f"{ROOT}/parts")}
+    paths = [path for path, words in listed.items() if words and (not cluster or words["cluster"] in {"", cluster})]
+    lists = {path: json.loads(data) for path, data in dest.read_all(paths).items()}
+    unnamed = _tables(dest) if any("tables" not in words for words in lists.values()) else {}
     replaced: set[str] = set()
-    merged: dict[PartId, list[Result]] = {}
-    written: dict[PartId, tuple[Sequence[str], str]] = {}
-    for path, data in dest.read_all(paths).items():
-        words, manifest = _words(_PART, path), json.loads(data)
-        place = words["cluster"], words["day"], words["digest"]
-        replaced.update(manifest["replaces"])
-        written[place] = manifest.get("tables", ()), manifest.get("columns", "")
-        merged[place] = [
-            Result(*place[:2], bundle, key, state, part=place[2]) for bundle, key, state in manifest["results"]
+    parts: dict[str, Part] = {}
+    merged: dict[str, list[Result]] = {}
+    for path, words in lists.items():
+        replaced.update(words["replaces"])
+        where = listed[path]
+        tables = words["tables"] if "tables" in words else unnamed.get(where["digest"], ())
+        part = Part(where["digest"], where["day"], where["cluster"], tables=tables, columns=words.get("columns", ""))
+        clusters = {part.cluster: words["results"]} if part.cluster else words["clusters"]
+        results = [
+            Result(name, part.day, bundle, key, state, part=part.digest)
+            for name, of_cluster in clusters.items()
+            if not cluster or name == cluster
+            for bundle, key, state in of_cluster
         ]
-    kept = {place: results for place, results in merged.items() if place[2] not in replaced}
-    valid = _valid([*(one for _, results in sorted(kept.items()) for one in results), *found])
+        if results or not cluster:
+            parts[part.digest], merged[part.digest] = part, results
+    kept = sorted(merged.keys() - replaced)
+    valid = _valid([*(one for digest in kept for one in merged[digest]), *found])
     ids = {(one.part, one.key) for one in valid}
-    parts = {
-        place: Part(frozenset(one.key for one in results if (one.part, one.key) not in ids), *written[place])
-        for place, results in kept.items()
-    }
-    return Stored(valid, parts)
+    outdated = {digest: frozenset(one.key for one in merged[digest] if (digest, one.key) not in ids) for digest in kept}
+    return Stored(valid, {digest: parts[digest]._replace(outdated=outdated[digest]) for digest in kept})
+
+
+def _tables(dest: Place) -> Mapping[str, list[str]]:
+    """Return the tables of each part by their files: an older kvdiag did not list them."""
+    tables: dict[str, list[str]] = defaultdict(list)
+    for file in dest.files(ROOT):
+        name, _, kind = file.path.rpartition("/")[2].partition(".")
+        tables[name] += [file.path.split("/")[1]] * (kind == "parquet")
+    return tables
 
 
 def _unmerged(dest: Place, below: str) -> Iterator[Result]:
@@ -123,7 +151,7 @@ def _unmerged(dest: Place, below: str) -> Iterator[Result]:
 
 def _words(pattern: re.Pattern[str], path: str) -> dict[str, str]:
     found = pattern.fullmatch(path)
-    return {**found.groupdict(), "cluster": unquote(found["cluster"])} if found else {}
+    return {**found.groupdict(), "cluster": unquote(found["cluster"] or "")} if found else {}
 
 
 def _valid(results: Iterable[Result]) -> list[Result]:
@@ -167,13 +195,3 @@ def read_lines(dest: Place, results: Iterable[Result]) -> Iterator[tuple[Result,
             table, _, row = line.partition(b", ")  # ["events", {…}]
             tables[table[2:-1].decode()].append(row[:-1])
         yield unmerged[path], tables
-
-
-def table_path(table: str, cluster: str, day: str, digest: str) -> str:
-    """Return the path of a table's rows in a part."""
-    return f"{ROOT}/{table}/cluster={in_path(cluster)}/day={day}/{digest}.parquet"
-
-
-def part_path(cluster: str, day: str, digest: str) -> str:
-    """Return the path of the list of results in a part."""
-    return f"{ROOT}/parts/cluster={in_path(cluster)}/day={day}/{digest}.json"

@@ -58,8 +58,8 @@ class Limits(NamedTuple):
 class Job(NamedTuple):
     """One bundle to analyze, and the destination; `judge` is the version of kvdiag and its rules that must do it.
 
-    A job of the kind "join" is about a whole cluster. One of the kind "merge" is about a day of a cluster, which is
-    `bundle.node`: its new results at the paths `only`, or all.
+    A job of the kind "join" is about a whole cluster. One of the kind "merge" is about the day `bundle.node`: its new
+    results at the paths, and its parts with the digests, that are `only` to be merged.
     """
 
     bundle: Bundle

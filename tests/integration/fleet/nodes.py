@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow", reason="kvdiag[fleet] is not installed: results are Parquet")
+
+from kvdiag.fleet.compact import plan
 from kvdiag.fleet.local_engine import run_local
-from kvdiag.fleet.places import place
-from kvdiag.fleet.results import put_results
+from kvdiag.fleet.merge import merge
+from kvdiag.fleet.places import Place, place
+from kvdiag.fleet.results import put_results, stored
 from kvdiag.fleet.values import Bundle, Job, Outcome, outcome_of
 
 WRITTEN = 1_773_304_200  # 2026-03-12T08:30:00Z, after the last line
@@ -51,6 +57,12 @@ def write_node(root: Path, node: str, said: list[tuple[str, str]], cluster: str 
     log.write_text(text, "utf-8")
     os.utime(log, (WRITTEN, WRITTEN))
     return folder
+
+
+def merged(dest: Place, only: Collection[str] | None = None) -> None:
+    """Merge all results, or the new ones with these keys, in this process."""
+    for one in plan(dest, stored(dest), only):
+        merge(dest, one.day, one.names)
 
 
 def synthetic(count: int, *, days: int = 1, clusters: int = 1, begin: date = date(2026, 3, 1)) -> list[Bundle]:
