@@ -95,9 +95,10 @@ def _merge_jobs(merges: Iterable[Merge], dest: str, limits: Limits, judge: str) 
 
 
 def merge_days(dest: str, limits: Limits, engine: Engine, *, fewest: int = FEW) -> Iterator[Outcome]:
-    """Merge the results of each day, if more than `fewest` are not merged yet."""
+    """Merge the results of each day, if more than `fewest` are not merged yet; delete those that later ones replace."""
     target = place(dest)
     found = stored(target)
+    target.remove_all(found.outdated)
     if sum(1 for one in found.results if one.path) > fewest or not fewest:
         yield from engine(_merge_jobs(plan(target, found), dest, limits, judge_version()))
 

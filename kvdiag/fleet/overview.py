@@ -51,17 +51,18 @@ _TABLES = {
   WHERE explained_by = '' AND benign = '' AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ)
   GROUP BY cluster, node, component, says""",
 }
-# `ids` are in the order of the names; the first node is the one with the first hit.
+# `ids` are in the order of the names. The first node is the one with the first hit, which is in the results of
+# `read_day`: a bundle that ended on the first day with hits may have begun later than another one.
 _CAUSES = f"""
   WITH counted AS (
     SELECT cause, max(severity_rank) AS severity_rank, max(severity_rank) FILTER (is_open) AS open_rank,
       count(*) AS nodes, count(*) FILTER (is_open) AS open_nodes, {{ids}} AS ids
     FROM hit_node GROUP BY cause),
   firsts AS (
-    SELECT cause, min(id) AS id FROM hit JOIN cause USING (rule) JOIN named USING (hashed)
-    WHERE hit.begins IS NOT DISTINCT FROM cause.begins GROUP BY cause)
+    SELECT DISTINCT ON (cause) cause, id, day AS read_day FROM hit JOIN cause USING (rule) JOIN named USING (hashed)
+    WHERE hit.begins IS NOT DISTINCT FROM cause.begins ORDER BY cause, id, day)
   SELECT rule, severity_rank, nodes, open_nodes, ids AS all_nodes, cluster AS first_cluster, node AS first_node, begins,
-    ends, first_day, is_confirmed, count(*) OVER ()::BIGINT AS all_rows
+    ends, first_day, is_confirmed, count(*) OVER ()::BIGINT AS all_rows, read_day
   FROM counted JOIN cause USING (cause) JOIN firsts USING (cause) JOIN named USING (id)
   ORDER BY coalesce(open_rank, -1) DESC, severity_rank DESC, nodes DESC, rule LIMIT {MOST_CAUSES}"""  # noqa: S608 (constants of our own)
 _NAMES = "SELECT id, name FROM named WHERE id IN (SELECT unnest($ids::INTEGER[]))"
@@ -176,7 +177,7 @@ def _overview(dest: str, *, cluster: str, since: datetime | None, day: str, name
     for row in trend:
         hit[row["rule"]][row["day"]] = row["nodes"]
     every = [
-        row
+        {name: value for name, value in row.items() if name != "read_day"}
         | {"all_nodes": [names[one] for one in row["all_nodes"]]}
         | of_rule[row["rule"]]
         | {"suspicious_versions": versions.get(row["rule"], []), "days": _by_day(hit[row["rule"]], judged)}
@@ -192,7 +193,7 @@ def _first(questions: Questions, causes: Sequence[Row]) -> Sequence[Row]:
         {"rule": row["rule"], "cluster": row["first_cluster"], "node": row["first_node"], "begins": row["begins"]}
         for row in causes
     ]
-    days = ", ".join(sorted({f"DATE '{row['first_day']}'" for row in causes})) or "NULL"
+    days = ", ".join(sorted({f"DATE '{row['read_day']}'" for row in causes})) or "NULL"
     rows = _rows(questions, _FIRST.format(days=days), first=first)
     return [row | {"first_step": {"text": row["first_step"] or "", "run": row["first_command"] or ""}} for row in rows]
 

@@ -81,10 +81,11 @@ class Part(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The valid results, and each part by its digest."""
+    """The valid results, each part by its digest, and the paths of results that are not merged and not valid."""
 
     results: Sequence[Result]
     parts: Mapping[str, Part]
+    outdated: Sequence[str] = ()
 
     def last(self, state: State | None = None) -> Mapping[str, Result]:
         """Return the last valid result of each bundle, or the last with a state."""
@@ -131,7 +132,8 @@ def stored(dest: Place, cluster: str = "") -> Stored:
     valid = _valid([*(one for digest in kept for one in merged[digest]), *found])
     ids = {(one.part, one.key) for one in valid}
     outdated = {digest: frozenset(one.key for one in merged[digest] if (digest, one.key) not in ids) for digest in kept}
-    return Stored(valid, {digest: parts[digest]._replace(outdated=outdated[digest]) for digest in kept})
+    old = [one.path for one in found if ("", one.key) not in ids]
+    return Stored(valid, {digest: parts[digest]._replace(outdated=outdated[digest]) for digest in kept}, old)
 
 
 def _tables(dest: Place) -> Mapping[str, list[str]]:
