@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kvdiag.fleet.places import Place
-from kvdiag.fleet.results import Part, Result, read_lines, stored
+from kvdiag.fleet.results import Part, Result, Stored, read_lines, stored, unmerged
 from kvdiag.fleet.schema import CLUSTER, COLUMNS, TABLES, stored_schema, table_of
 from kvdiag.fleet.values import short_digest
 
@@ -31,7 +31,9 @@ def merge(dest: Place, day: str, names: Collection[str]) -> int:
 
     What another run has merged meanwhile is left out. The old files are deleted, their lists last.
     """
-    found, chosen = stored(dest), set(names)
+    chosen = set(names)
+    is_new = all("/" in name for name in chosen)  # then the lists of other parts, which may be many, are not read
+    found = Stored(list(unmerged(dest)), {}) if is_new else stored(dest)
     new = [one for one in found.results if one.path in chosen]
     old = [part for digest, part in found.parts.items() if digest in chosen]
     if not new and not any(part.outdated for part in old) and len(old) <= 1:

@@ -106,7 +106,7 @@ def in_path(name: str) -> str:
 
 def stored(dest: Place, cluster: str = "") -> Stored:
     """Return the results of all clusters or of one."""
-    found = list(_unmerged(dest, f"/cluster={in_path(cluster)}" if cluster else ""))
+    found = list(unmerged(dest, f"/cluster={in_path(cluster)}" if cluster else ""))
     listed = {file.path: _words(_PART, file.path) for file in dest.files(f"{ROOT}/parts")}
     paths = [path for path, words in listed.items() if words and (not cluster or words["cluster"] in {"", cluster})]
     lists = {path: json.loads(data) for path, data in dest.read_all(paths).items()}
@@ -145,7 +145,8 @@ def _tables(dest: Place) -> Mapping[str, list[str]]:
     return tables
 
 
-def _unmerged(dest: Place, below: str) -> Iterator[Result]:
+def unmerged(dest: Place, below: str = "") -> Iterator[Result]:
+    """Yield each result that is not merged, valid or not."""
     for file in dest.files(f"{ROOT}/new{below}"):
         if words := _words(_NEW, file.path):
             yield Result(**words, path=file.path, size=file.size)  # type: ignore[arg-type]  # the pattern has its fields
