@@ -78,6 +78,12 @@ def _groups(sources: Sequence[_Source]) -> Iterator[tuple[str, ...]]:
         yield tuple(group)
 
 
+def sweep(dest: Place, found: Stored) -> None:
+    """Delete results that later ones replace, and what a killed merge left; the lists last."""
+    dest.remove_all([*found.outdated, *(part.path(table) for part in found.replaced for table in part.tables)])
+    dest.remove_all([part.list_path for part in found.replaced])
+
+
 def forget_before(dest: Place, first: date) -> int:
     """Delete the results of all days before one; return the number of files."""
     old = [file.path for file in dest.files(ROOT) if (day := _DAY.fullmatch(file.path)) and day[1] < first.isoformat()]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kvdiag.base.errors import UsageError
-from kvdiag.fleet.compact import Merge, plan
+from kvdiag.fleet.compact import Merge, plan, sweep
 from kvdiag.fleet.judge import judge_version
 from kvdiag.fleet.places import Place, place
 from kvdiag.fleet.progress import FleetProgress
@@ -98,7 +98,7 @@ def merge_days(dest: str, limits: Limits, engine: Engine, *, fewest: int = FEW) 
     """Merge the results of each day, if more than `fewest` are not merged yet; delete those that later ones replace."""
     target = place(dest)
     found = stored(target)
-    target.remove_all(found.outdated)
+    sweep(target, found)
     if sum(1 for one in found.results if one.path) > fewest or not fewest:
         yield from engine(_merge_jobs(plan(target, found), dest, limits, judge_version()))
 

@@ -56,7 +56,9 @@ def merge(dest: Place, day: str, names: Collection[str]) -> int:
     clusters: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for one in results:
         clusters[one.cluster].append((one.bundle, one.key, one.state))
-    words = {"clusters": clusters, "replaces": sorted(one.digest for one in old), "tables": tables, "columns": COLUMNS}
+    # also what is replaced by the parts that are deleted now: without them it would be valid again
+    replaces = sorted(one.digest for one in (*old, *found.replaced))
+    words = {"clusters": clusters, "replaces": replaces, "tables": tables, "columns": COLUMNS}
     dest.put(part.list_path, json.dumps(words).encode())
     stale = [*(one.path for one in new), *(one.path(name) for one in old for name in one.tables)]
     dest.remove_all(stale)

@@ -10,7 +10,8 @@ from math import exp, lgamma
 from typing import Any, NamedTuple
 
 from kvdiag.fleet.places import place
-from kvdiag.fleet.questions import EVER, TRIES, Answer, MergedError, Questions
+from kvdiag.fleet.questions import EVER, Answer, MergedError, Questions
+from kvdiag.fleet.results import TRIES
 
 LARGEST_P = 0.01  # of a version that is named: one of a hundred is named by chance
 MOST_VERSIONS = 3  # of one cause

@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from kvdiag.base.errors import UsageError
 from kvdiag.fleet.places import Place, is_remote, scratch
-from kvdiag.fleet.results import ROOT, Result, Stored, read_lines, stored
+from kvdiag.fleet.results import ROOT, TRIES, Result, Stored, read_lines, stored
 from kvdiag.fleet.schema import COLUMNS, TABLES, table_of
 from kvdiag.fleet.values import JOINED
 
 MEMORY = "1GB"
-TRIES = 3  # a run that merges meanwhile deletes files that were listed
 EVER = ("", "9999-99-99")
 """All days."""
 _OF_CLUSTER = ("joined", "judged")  # of all days of a cluster

@@ -12,6 +12,7 @@ cluster, which is in their paths as in `new`, and not in their rows.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -26,6 +27,7 @@ from kvdiag.fleet.places import Place
 from kvdiag.fleet.values import DIGEST, Outcome, State
 
 ROOT = "v2"
+TRIES = 5  # a merge meanwhile deletes files that were listed; another one may follow
 _NEW = re.compile(
     rf"{ROOT}/new/cluster=(?P<cluster>[^/]+)/day=(?P<day>[\d-]+)/"
     r"(?P<bundle>\w+)-(?P<key>[0-9a-f]+)-(?P<state>done|partial|failed)\.json\.gz"
@@ -81,11 +83,16 @@ class Part(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """The valid results, each part by its digest, and the paths of results that are not merged and not valid."""
+    """The valid results, and each part by its digest.
+
+    Two things are ignored and may be deleted: `outdated`, the paths of results that are neither merged nor valid, and
+    `replaced`, parts that a merge has replaced and not deleted yet, as it was killed.
+    """
 
     results: Sequence[Result]
     parts: Mapping[str, Part]
     outdated: Sequence[str] = ()
+    replaced: Sequence[Part] = ()
 
     def last(self, state: State | None = None) -> Mapping[str, Result]:
         """Return the last valid result of each bundle, or the last with a state."""
@@ -106,6 +113,13 @@ def in_path(name: str) -> str:
 
 def stored(dest: Place, cluster: str = "") -> Stored:
     """Return the results of all clusters or of one."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(FileNotFoundError):
+            return _stored(dest, cluster)
+    return _stored(dest, cluster)
+
+
+def _stored(dest: Place, cluster: str) -> Stored:
     found = list(unmerged(dest, f"/cluster={in_path(cluster)}" if cluster else ""))
     listed = {file.path: _words(_PART, file.path) for file in dest.files(f"{ROOT}/parts")}
     paths = [path for path, words in listed.items() if words and (not cluster or words["cluster"] in {"", cluster})]
@@ -132,8 +146,12 @@ def stored(dest: Place, cluster: str = "") -> Stored:
     valid = _valid([*(one for digest in kept for one in merged[digest]), *found])
     ids = {(one.part, one.key) for one in valid}
     outdated = {digest: frozenset(one.key for one in merged[digest] if (digest, one.key) not in ids) for digest in kept}
-    old = [one.path for one in found if ("", one.key) not in ids]
-    return Stored(valid, {digest: parts[digest]._replace(outdated=outdated[digest]) for digest in kept}, old)
+    return Stored(
+        valid,
+        {digest: parts[digest]._replace(outdated=outdated[digest]) for digest in kept},
+        [one.path for one in found if ("", one.key) not in ids],
+        [part for digest, part in parts.items() if digest in replaced],
+    )
 
 
 def _tables(dest: Place) -> Mapping[str, list[str]]:

@@ -178,6 +178,17 @@ def test_a_merge_that_was_interrupted_changes_nothing(tmp_path):
     assert rows(dest, sql) == both
     merged(there)
     assert rows(dest, sql) == both
+    for method, end in (("remove_all", 1), ("remove_all", 2), ("put", 2)):  # a merge that replaces a part
+        log.write_text(log.read_text().replace(" 08:", " 09:"))
+        ran(source, dest)
+        before = rows(dest, sql)
+        with contextlib.suppress(KeyboardInterrupt):
+            merged(_Interrupted(str(dest), method, end))
+        assert rows(dest, sql) == before
+    merged(there)
+    assert rows(dest, sql) == before
+    compacted(dest)
+    assert rows(dest, sql) == before
     assert len([one for one in there.files("v2/parts") if one.size]) == 1
 
 
