@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.places import Place, is_remote, scratch
 from kvdiag.fleet.results import ROOT, TRIES, Result, Stored, read_lines, stored
 from kvdiag.fleet.schema import COLUMNS, TABLES, table_of
@@ -86,7 +86,7 @@ class Questions:
                     raise UsageError(f"{dest.address}: no results{of_cluster}; kvdiag fleet run … --out writes them")
                 self._open(dest, found.files_with(keys) if keys else found, _needed(tables), days)
                 break
-            except FileNotFoundError:
+            except (FileNotFoundError, MergedError):
                 if not left:
                     raise
         folder = str(self._copies) if is_remote(dest.address) else dest.address
@@ -109,7 +109,8 @@ class Questions:
                 if table in part.tables and first <= part.day <= last:
                     paths[part.columns != COLUMNS, bool(part.cluster)].append(part.path(table))
             files = {alike: dest.copy_all(of_these, self._copies) for alike, of_these in paths.items()}
-            self._view(table, files, table_of(table, rows[table]), some_dead=bool(dead))
+            with self._as_merged():
+                self._view(table, files, table_of(table, rows[table]), some_dead=bool(dead))
 
     def _new_rows(
         self, dest: Place, results: Sequence[Result], tables: Collection[str], days: tuple[str, str]
@@ -167,13 +168,20 @@ class Questions:
 
     @contextmanager
     def _as_merged(self) -> Iterator[None]:
-        """Raise MergedError for a file that is gone."""
+        """Raise MergedError for a file that is gone, and InputError for one that is damaged."""
         try:
             yield
         except duckdb.IOException as error:
             if f"/{ROOT}/" not in str(error):  # a file that the user named
                 raise
-            raise MergedError(f"{self._address}: a run merged the results meanwhile; try again") from None
+            raise MergedError(
+                f"{self._address}: a run merged the results meanwhile, or a file was deleted; try again ({error})"
+            ) from None
+        except duckdb.InvalidInputException as error:
+            if "arquet" not in str(error):  # a question of a user that DuckDB does not take
+                raise
+            why = "delete its list in v2/parts, and the next run analyzes its bundles again"
+            raise InputError(self._address, f"a part is damaged ({error}); {why}") from None
 
     def ask(self, sql: str, **values: object) -> Answer:
         """Return the result of a SELECT of kvdiag."""

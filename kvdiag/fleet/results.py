@@ -17,12 +17,14 @@ import gzip
 import io
 import json
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from kvdiag.base.errors import InputError
 from kvdiag.fleet.places import Place
 from kvdiag.fleet.values import DIGEST, Outcome, State
 
@@ -123,7 +125,7 @@ def _stored(dest: Place, cluster: str) -> Stored:
     found = list(unmerged(dest, f"/cluster={in_path(cluster)}" if cluster else ""))
     listed = {file.path: _words(_PART, file.path) for file in dest.files(f"{ROOT}/parts")}
     paths = [path for path, words in listed.items() if words and (not cluster or words["cluster"] in {"", cluster})]
-    lists = {path: json.loads(data) for path, data in dest.read_all(paths).items()}
+    lists = {path: _list(dest, path, data) for path, data in dest.read_all(paths).items()}
     unnamed = _tables(dest) if any("tables" not in words for words in lists.values()) else {}
     replaced: set[str] = set()
     parts: dict[str, Part] = {}
@@ -152,6 +154,18 @@ def _stored(dest: Place, cluster: str) -> Stored:
         [one.path for one in found if ("", one.key) not in ids],
         [part for digest, part in parts.items() if digest in replaced],
     )
+
+
+def _list(dest: Place, path: str, data: bytes) -> Any:  # noqa: ANN401  # JSON's own types
+    try:
+        return json.loads(data)
+    except ValueError:
+        raise damaged(dest, path) from None
+
+
+def damaged(dest: Place, path: str) -> InputError:
+    """Return the error for a file that was not written like this: a disk was full, or it was copied in part."""
+    return InputError(f"{dest.address}/{path}", "is damaged; delete it, and the next run analyzes its bundles again")
 
 
 def _tables(dest: Place) -> Mapping[str, list[str]]:
@@ -212,7 +226,11 @@ def read_lines(dest: Place, results: Iterable[Result]) -> Iterator[tuple[Result,
     unmerged = {one.path: one for one in results if one.path}
     for path, data in dest.read_all(list(unmerged)).items():
         tables: dict[str, list[bytes]] = defaultdict(list)
-        for line in gzip.decompress(data).split(b"\n"):
+        try:
+            lines = gzip.decompress(data).split(b"\n")
+        except (EOFError, OSError, zlib.error):
+            raise damaged(dest, path) from None
+        for line in lines:
             table, _, row = line.partition(b", ")  # ["events", {…}]
             tables[table[2:-1].decode()].append(row[:-1])
         yield unmerged[path], tables

@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import run_kvdiag
-from tests.integration.fleet.nodes import ADDED, write_node, write_pair
+from tests.integration.fleet.nodes import ADDED, PUBLISHED, UIDS, merged, write_node, write_pair
 
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 
+from kvdiag.fleet.compact import MIXED, PART, Merge, plan
 from kvdiag.fleet.fleetrun import join_clusters
 from kvdiag.fleet.local_engine import run_local
 from kvdiag.fleet.places import place
-from kvdiag.fleet.results import put_results
+from kvdiag.fleet.results import Part, Result, Stored, put_results
 from kvdiag.fleet.values import Limits, Outcome
 from tests.integration.fleet.test_run import ran, rows
 
@@ -37,18 +38,19 @@ def started(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_fault_of_one_node_is_not_joined(tmp_path):
-    """Nodes that share a volume are judged together about volumes alone; each row names the nodes."""
+    """Nodes that share a volume are judged together about volumes alone; each row names the nodes.
+
+    Two bundles of node-a have one line each that only together is a certain fault of the node, and not of a volume.
+    """
     source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
-    for log in source.rglob("kubelet.log"):
-        node, text = log.parent.name.removeprefix("node="), log.read_text()
-        lines = [
-            f"Mar 12 08:{at}:00 {node} kubelet[2201]: E0312 08:{at}:00.000000    2201 {UNMEASURED}\n" for at in (20, 25)
-        ]
-        log.write_text(text + "".join(lines))
-    assert ran(source, dest).done == 2
+    later = write_node(source, "node-a-later", [("25:00", PUBLISHED), ("26:00", UNMEASURED)]) / "kubelet.log"
+    later.write_text(later.read_text().replace("node-a-later", "node-a").replace(UIDS["other"], UIDS["node-a"]))
+    with (source / "cluster=eu-1/node=node-a/kubelet.log").open("a") as log:
+        log.write(later.read_text().splitlines()[-1].replace("08:26", "08:20") + "\n")
+    assert ran(source, dest).done == 3
     assert [one.reason for one in join_clusters(str(dest), Limits(), run_local)] == [""]
-    alone = rows(dest, "SELECT DISTINCT node FROM findings WHERE rule = 'imagefs-invalid-capacity' ORDER BY ALL")
-    assert alone == [("node-a",), ("node-b",)]
+    alone = rows(dest, "SELECT DISTINCT verdict FROM findings WHERE rule = 'imagefs-invalid-capacity'")
+    assert alone == [("possible",)]
     joined = rows(dest, "SELECT rule, subject_kind, nodes FROM joined")
     assert joined
     assert {kind for _, kind, _ in joined} == {"volume"}
@@ -120,6 +122,30 @@ def test_a_limit_of_compact_can_be_raised(tmp_path):
     assert not [one for one in place(str(tmp_path / "out")).files("v2/new") if one.size]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "run_ends_with"), [("v2/parts/*/*.json", 4), ("v2/inputs/*/*.parquet", 0), ("v2/new/*/*/*.gz", 3)]
+)
+def test_damaged_results(tmp_path, pattern, run_ends_with):
+    """A file that is cut is named, with what to do; a run that cannot know what is done does not take place."""
+    source, dest = write_pair(tmp_path / "logs"), tmp_path / "out"
+    ran(source, dest)
+    if "new" not in pattern:
+        merged(place(str(dest)))
+    for file in dest.glob(pattern):
+        file.write_bytes(file.read_bytes()[:30])
+    done = started("report", dest)
+    assert done.returncode == 3, done.stderr
+    assert "damaged" in done.stderr
+    assert "the next run analyzes its bundles again" in done.stderr
+    assert "bug in kvdiag" not in done.stderr
+    assert started("run", source, "--out", dest, "--shard", "0/1").returncode == run_ends_with
+    for file in dest.glob(pattern.replace("inputs", "parts").replace("parquet", "json")):
+        file.unlink()
+    done = started("run", source, "--out", dest)
+    assert "2 of 2 nodes done · 0 failed · 0 skipped" in done.stderr
+    assert rows(dest, "SELECT count(*), count(DISTINCT node) FROM inputs") == [(2, 2)]
+
+
 def test_what_cannot_be_read_is_not_old(tmp_path):
     """With --keep, a bundle without a time of modification is a failure of today: nobody knows that it is old."""
     write_node(tmp_path / "logs", "old", [("00:00", ADDED)])
@@ -136,3 +162,27 @@ def test_no_option_promises_what_is_not_stored(tmp_path, words):
     done = started(*words, tmp_path, *["SELECT 1"] * (words == ["sql"]), "--no-redact")
     assert done.returncode == 2
     assert "--no-redact" in done.stderr
+
+
+def test_small_clusters_share_a_part(tmp_path):
+    """A part holds the results of one day: of one large cluster, or of several small ones; a large part is left alone."""
+    there = place(str(tmp_path))
+    large, small, days = "1" * 24, "2" * 24, ("2026-03-01", "2026-03-02")
+    parts = {digest: Part(digest, days[1], tables=("findings",)) for digest in (large, small)}
+    for part, size in ((parts[large], PART), (parts[small], 1)):
+        there.put(part.path("findings"), bytes(size))
+    sizes = {"a1": MIXED, "a2": MIXED, "b1": 1, "c1": 1}
+    new = [
+        Result(name[0], day, name, day + name, "done", f"{day}/{name}", size)
+        for name, size in sizes.items()
+        for day in days
+    ]
+    merged_before = Result("a", days[1], "a0", "k", "done", part=small)
+    found = Stored([*new, merged_before], parts)
+    assert list(plan(there, found)) == [
+        Merge(days[0], (f"{days[0]}/a1", f"{days[0]}/a2")),
+        Merge(days[0], (f"{days[0]}/b1", f"{days[0]}/c1")),
+        Merge(days[1], (f"{days[1]}/a1", f"{days[1]}/a2", small)),
+        Merge(days[1], (f"{days[1]}/b1", f"{days[1]}/c1")),
+    ]
+    assert list(plan(there, found, only=[days[1] + "b1"])) == [Merge(days[1], (f"{days[1]}/b1",))]
