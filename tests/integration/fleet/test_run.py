@@ -230,6 +230,16 @@ def test_results_of_an_older_kvdiag_stay(tmp_path):
         assert rows(dest, "SELECT node, title, kvdiag FROM findings ORDER BY node") == found
         compacted(dest)
     assert not folder.exists()
+    put_results(
+        place(str(dest)), outcome._replace(cluster="eu-2", node="n3", bundle="b3", key="c" * 36), {"findings": [row]}
+    )
+    compacted(dest)  # both clusters share a part now
+    of_cluster = [
+        Questions(place(str(dest)), name).ask("SELECT node FROM findings ORDER BY ALL").rows
+        for name in ("eu-1", "eu-2")
+    ]
+    assert of_cluster == [[("n1",), ("n2",)], [("n3",)]]
+    assert len([one for one in place(str(dest)).files("v2/parts") if one.size]) == 1
 
 
 def test_a_join_judges_what_changed(tmp_path):
