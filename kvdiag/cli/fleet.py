@@ -85,13 +85,13 @@ def run(
 
 @contextlib.contextmanager
 def _not_taken_place() -> Iterator[None]:
-    """End with STOPPED if the sources or the results cannot be reached, or the memory is not enough.
+    """End with STOPPED if the sources or the results cannot be reached or written, or the memory is not enough.
 
     Their usual exit code says that a run took place and some bundles could not be judged, which jobs take for success.
     """
     try:
         yield
-    except (InputError, MemoryError) as error:
+    except (InputError, MemoryError, OSError) as error:
         print_note(str(error) or "out of memory")
         raise typer.Exit(STOPPED) from None
 
@@ -201,7 +201,7 @@ def _merge(dest: str, limits: Limits, engine: Engine, *, fewest: int) -> None:
 
     for outcome in merge_days(dest, limits, engine, fewest=fewest):
         if outcome.reason:  # the results are valid, and merged later
-            print_note(f"{outcome.cluster}, {outcome.node}: not merged: {outcome.reason}; {outcome.next_step}")
+            print_note(f"{outcome.node}: not merged: {outcome.reason}; {outcome.next_step}")
 
 
 def oldest(keep: int) -> date:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from kvdiag.base.errors import InputError
 from kvdiag.fleet.guard import NOT_STORED, NOTHING_READ, OUT_OF_MEMORY, limit_me
 from kvdiag.fleet.places import place
 from kvdiag.fleet.results import put_results
@@ -83,12 +84,12 @@ def _join(job: Job, folder: Path) -> Outcome:
 
 
 def _merge(job: Job, folder: Path) -> Outcome:
-    from kvdiag.fleet.compact import merge
+    from kvdiag.fleet.merge import merge
 
     del folder
     try:
-        merge(place(job.dest), job.bundle.cluster, job.bundle.node, job.only)
-    except OSError as error:
+        merge(place(job.dest), job.bundle.node, job.only)
+    except (OSError, InputError) as error:
         _not_stored(error)
     return outcome_of(job)
 
@@ -100,7 +101,7 @@ def _store(job: Job, outcome: Outcome, tables: Mapping[str, Iterable[Mapping[str
         _not_stored(error)
 
 
-def _not_stored(error: OSError) -> NoReturn:
+def _not_stored(error: Exception) -> NoReturn:
     sys.stderr.write(str(error))
     sys.exit(NOT_STORED)
 

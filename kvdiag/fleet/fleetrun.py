@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kvdiag.base.errors import UsageError
+from kvdiag.fleet.compact import Merge, plan, sweep
 from kvdiag.fleet.judge import judge_version
 from kvdiag.fleet.places import Place, place
 from kvdiag.fleet.progress import FleetProgress
@@ -84,30 +85,22 @@ def run_fleet(
 
 def _merge_own(target: Place, dest: str, limits: Limits, engine: Engine, keys: Collection[str], judge: str) -> None:
     """Merge results with these keys; if that fails, they are merged later."""
-    days: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in stored(target).results:
-        if one.path and one.key in keys:
-            days[one.cluster, one.day].append(one.path)
-    jobs = [
-        Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge", tuple(paths))
-        for day, paths in days.items()
-        if len(paths) > OBJECTS
-    ]
-    list(engine(jobs))
+    merges = [one for one in plan(target, stored(target), keys) if len(one.names) > OBJECTS]
+    list(engine(_merge_jobs(merges, dest, limits, judge)))
+
+
+def _merge_jobs(merges: Iterable[Merge], dest: str, limits: Limits, judge: str) -> Iterator[Job]:
+    for one in merges:
+        yield Job(Bundle("", one.day, "", ()), short_digest(one.names), dest, limits, judge, "merge", one.names)
 
 
 def merge_days(dest: str, limits: Limits, engine: Engine, *, fewest: int = FEW) -> Iterator[Outcome]:
-    """Merge the results of each day of a cluster, if more than `fewest` are not merged yet."""
+    """Merge the results of each day, if more than `fewest` are not merged yet; delete those that later ones replace."""
     target = place(dest)
     found = stored(target)
-    days = {(one.cluster, one.day) for one in found.results if one.path}
-    if sum(1 for one in found.results if one.path) <= fewest:
-        return
-    parts = Counter((cluster, day) for cluster, day, _ in found.parts)
-    outdated = {(cluster, day) for (cluster, day, _), part in found.parts.items() if part.outdated}
-    days |= outdated | {day for day, count in parts.items() if count > 1}
-    judge = judge_version()
-    yield from engine(Job(Bundle(*day, "", ()), "", dest, limits, judge, "merge") for day in sorted(days))
+    sweep(target, found)
+    if sum(1 for one in found.results if one.path) > fewest or not fewest:
+        yield from engine(_merge_jobs(plan(target, found), dest, limits, judge_version()))
 
 
 def join_clusters(dest: str, limits: Limits, engine: Engine) -> Iterator[Outcome]:

@@ -10,7 +10,8 @@ from math import exp, lgamma
 from typing import Any, NamedTuple
 
 from kvdiag.fleet.places import place
-from kvdiag.fleet.questions import EVER, TRIES, Answer, MergedError, Questions
+from kvdiag.fleet.questions import EVER, Answer, MergedError, Questions
+from kvdiag.fleet.results import TRIES
 
 LARGEST_P = 0.01  # of a version that is named: one of a hundred is named by chance
 MOST_VERSIONS = 3  # of one cause
@@ -21,17 +22,28 @@ MOST_CAUSES, MOST_ERRORS, MOST_FAILED, MOST_UNEXPLAINED = (
     50,
     50,
 )  # rows; the report says how many more there are
-# Each stored table is read once, into few columns: a month of 50 clusters is 1,500 files of each, with 2,000,000 rows.
+# Each stored table is read once, into few columns. A month of 100,000 nodes has 2,000,000 findings: their nodes and
+# causes are numbers, which are grouped in half the time of their names. Two of 100,000 nodes have the same hash once in
+# 10^9 reports.
 _TABLES = {
     "hit": """
-  SELECT rule, cluster, node, day, if(driver_version <> '', driver || ' ' || driver_version, '') AS with_driver,
-    kubelet_version, begins, ends, severity_rank, healed IS NULL AS is_open, verdict = 'confirmed' AS is_confirmed
+  SELECT rule, cluster, node, hash(cluster, node) AS hashed, day,
+    if(driver_version <> '', driver || ' ' || driver_version, '') AS with_driver, kubelet_version, begins, ends,
+    severity_rank::TINYINT AS severity_rank, healed IS NULL AS is_open, verdict = 'confirmed' AS is_confirmed
   FROM hits WHERE ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ) AND ($day = '' OR day = $day::DATE)""",
+    "named": """
+  SELECT (row_number() OVER (ORDER BY cluster || '/' || node))::INTEGER AS id, *, cluster || '/' || node AS name
+  FROM (SELECT hashed, any_value(cluster) AS cluster, any_value(node) AS node FROM hit GROUP BY hashed)""",
+    "cause": """
+  SELECT (row_number() OVER (ORDER BY rule))::SMALLINT AS cause, rule, min(begins) AS begins, max(ends) AS ends,
+    min(day) AS first_day, bool_or(is_confirmed) AS is_confirmed FROM hit GROUP BY rule""",
+    "hit_day": """
+  SELECT cause, hashed, day, max(severity_rank) AS severity_rank, bool_or(is_open) AS is_open
+  FROM hit JOIN (SELECT cause, rule FROM cause) USING (rule) GROUP BY cause, hashed, day""",
     "hit_node": """
-  SELECT rule, cluster, node, cluster || '/' || node AS name, min(begins) AS begins, max(ends) AS ends,
-    max(severity_rank) AS severity_rank, bool_or(is_open) AS is_open, bool_or(is_confirmed) AS is_confirmed,
-    min(day) AS first_day
-  FROM hit GROUP BY rule, cluster, node""",
+  SELECT cause, id, hashed, severity_rank, is_open
+  FROM (SELECT cause, hashed, max(severity_rank) AS severity_rank, bool_or(is_open) AS is_open
+    FROM hit_day GROUP BY cause, hashed) JOIN named USING (hashed)""",
     "judged": """
   SELECT cluster, node, day, kvdiag, min(begins) AS begins, max(ends) AS ends FROM inputs
   GROUP BY cluster, node, day, kvdiag""",
@@ -40,14 +52,21 @@ _TABLES = {
   WHERE explained_by = '' AND benign = '' AND ($since::TIMESTAMPTZ IS NULL OR ends >= $since::TIMESTAMPTZ)
   GROUP BY cluster, node, component, says""",
 }
+# `ids` are in the order of the names. The first node is the one with the first hit, which is in the results of
+# `read_day`: a bundle that ended on the first day with hits may have begun later than another one.
 _CAUSES = f"""
-  SELECT rule, max(severity_rank) AS severity_rank, count(*) AS nodes, count(*) FILTER (is_open) AS open_nodes,
-    {{names}} AS all_nodes, arg_min(cluster, (begins, name)) AS first_cluster,
-    arg_min(node, (begins, name)) AS first_node, min(begins) AS begins, max(ends) AS ends, min(first_day) AS first_day,
-    bool_or(is_confirmed) AS is_confirmed, count(*) OVER ()::BIGINT AS all_rows
-  FROM hit_node GROUP BY rule
-  ORDER BY coalesce(max(severity_rank) FILTER (is_open), -1) DESC, max(severity_rank) DESC, nodes DESC, rule
-  LIMIT {MOST_CAUSES}"""  # noqa: S608 (constants of our own)
+  WITH counted AS (
+    SELECT cause, max(severity_rank) AS severity_rank, max(severity_rank) FILTER (is_open) AS open_rank,
+      count(*) AS nodes, count(*) FILTER (is_open) AS open_nodes, {{ids}} AS ids
+    FROM hit_node GROUP BY cause),
+  firsts AS (
+    SELECT DISTINCT ON (cause) cause, id, day AS read_day FROM hit JOIN cause USING (rule) JOIN named USING (hashed)
+    WHERE hit.begins IS NOT DISTINCT FROM cause.begins ORDER BY cause, id, day)
+  SELECT rule, severity_rank, nodes, open_nodes, ids AS all_nodes, cluster AS first_cluster, node AS first_node, begins,
+    ends, first_day, is_confirmed, count(*) OVER ()::BIGINT AS all_rows, read_day
+  FROM counted JOIN cause USING (cause) JOIN firsts USING (cause) JOIN named USING (id)
+  ORDER BY coalesce(open_rank, -1) DESC, severity_rank DESC, nodes DESC, rule LIMIT {MOST_CAUSES}"""  # noqa: S608 (constants of our own)
+_NAMES = "SELECT id, name FROM named WHERE id IN (SELECT unnest($ids::INTEGER[]))"
 _WITH = """
   SELECT rule, list_sort(list(DISTINCT kubelet_version) FILTER (kubelet_version <> '')) AS kubelet_versions,
     list_sort(list(DISTINCT with_driver) FILTER (with_driver <> '')) AS driver_versions
@@ -69,26 +88,28 @@ _FIRST = """
 _DAYS = """
   SELECT day, count(DISTINCT (cluster, node)) AS nodes, list_sort(list(DISTINCT kvdiag)) AS kvdiag
   FROM judged GROUP BY day ORDER BY day"""
-_TREND = "SELECT rule, day, count(DISTINCT hash(cluster, node)) AS nodes FROM hit GROUP BY rule, day"
+_TREND = "SELECT rule, day, count(*) AS nodes FROM hit_day JOIN cause USING (cause) GROUP BY rule, day"
 # By rule and version of a component: hit nodes with it, nodes with it, hit nodes and nodes with another version.
 _VERSIONS = """
-  WITH has AS MATERIALIZED (FROM node_versions),
+  WITH has AS MATERIALIZED (SELECT hash(cluster, node) AS hashed, component, version FROM node_versions),
+  sizes AS MATERIALIZED (
+    SELECT row_number() OVER ()::INTEGER AS number, component, version, count(*) AS nodes_with,
+      sum(count(*)) OVER (PARTITION BY component) AS all_nodes
+    FROM has GROUP BY component, version),
+  numbered AS (SELECT hashed, number FROM has JOIN sizes USING (component, version)),
   pairs AS (
-    SELECT rule, component, version, count(*) AS hit_with FROM hit_node JOIN has USING (cluster, node) GROUP BY ALL),
-  sizes AS (
-    SELECT component, version, count(*) AS nodes_with, sum(count(*)) OVER (PARTITION BY component) AS all_nodes
-    FROM has GROUP BY component, version)
+    SELECT cause, number, count(*) AS hit_with FROM hit_node JOIN numbered USING (hashed) GROUP BY cause, number)
   SELECT rule, component, version, hit_with, nodes_with,
     (sum(hit_with) OVER (PARTITION BY rule, component) - hit_with)::BIGINT AS hit_without,
     (all_nodes - nodes_with)::BIGINT AS nodes_without
-  FROM pairs JOIN sizes USING (component, version) ORDER BY rule, component, version"""
+  FROM pairs JOIN sizes USING (number) JOIN cause USING (cause) ORDER BY rule, component, version"""
 _ERRORS = f"""
   SELECT component, says, count(DISTINCT (cluster, node)) AS nodes, sum(count)::BIGINT AS lines,
     count(*) OVER ()::BIGINT AS all_rows
   FROM error GROUP BY component, says ORDER BY nodes DESC, lines DESC, says LIMIT {MOST_ERRORS}"""  # noqa: S608
 _UNEXPLAINED = f"""
   SELECT cluster, node, sum(count)::BIGINT AS lines, arg_max(says, count) AS says, count(*) OVER ()::BIGINT AS all_rows
-  FROM error WHERE (cluster, node) NOT IN (SELECT (cluster, node) FROM hit_node)
+  FROM error WHERE hash(cluster, node) NOT IN (SELECT hashed FROM named)
   GROUP BY cluster, node ORDER BY lines DESC, cluster, node LIMIT {MOST_UNEXPLAINED}"""  # noqa: S608 (constants of our own)
 _FAILED = f"""
   SELECT cluster, node, reason, next_step, is_partial, count(*) OVER ()::BIGINT AS all_rows FROM failed
@@ -144,10 +165,11 @@ def _overview(dest: str, *, cluster: str, since: datetime | None, day: str, name
     seen = {"since": since, "day": day}
     for name, sql in _TABLES.items():
         questions.keep(name, sql, **seen)
-    names = f"min(name, {named})" if named else "list_sort(list(name))"  # a tenth of the time of the whole list
+    ids = f"min(id, {named})" if named else "list_sort(list(id))"  # a tenth of the time of the whole list
     counts, failed, judged, trend = (_rows(questions, sql) for sql in (_COUNTS, _FAILED, _DAYS, _TREND))
     errors, unexplained, running = (_rows(questions, sql) for sql in (_ERRORS, _UNEXPLAINED, _WITH))
-    causes, across = _rows(questions, _CAUSES.format(names=names)), _rows(questions, _ACROSS, **seen)
+    causes, across = _rows(questions, _CAUSES.format(ids=ids)), _rows(questions, _ACROSS, **seen)
+    names = dict(questions.ask(_NAMES, ids=sorted({one for row in causes for one in row["all_nodes"]})).rows)
     of_rule = {row["rule"]: row | {"across_nodes": 0} for row in running}
     for row in (*across, *_first(questions, causes)):
         of_rule[row["rule"]] |= row
@@ -156,7 +178,8 @@ def _overview(dest: str, *, cluster: str, since: datetime | None, day: str, name
     for row in trend:
         hit[row["rule"]][row["day"]] = row["nodes"]
     every = [
-        row
+        {name: value for name, value in row.items() if name != "read_day"}
+        | {"all_nodes": [names[one] for one in row["all_nodes"]]}
         | of_rule[row["rule"]]
         | {"suspicious_versions": versions.get(row["rule"], []), "days": _by_day(hit[row["rule"]], judged)}
         | {"newer_kvdiag": newer_kvdiag(row["first_day"], judged)}
@@ -171,7 +194,7 @@ def _first(questions: Questions, causes: Sequence[Row]) -> Sequence[Row]:
         {"rule": row["rule"], "cluster": row["first_cluster"], "node": row["first_node"], "begins": row["begins"]}
         for row in causes
     ]
-    days = ", ".join(sorted({f"DATE '{row['first_day']}'" for row in causes})) or "NULL"
+    days = ", ".join(sorted({f"DATE '{row['read_day']}'" for row in causes})) or "NULL"
     rows = _rows(questions, _FIRST.format(days=days), first=first)
     return [row | {"first_step": {"text": row["first_step"] or "", "run": row["first_command"] or ""}} for row in rows]
 

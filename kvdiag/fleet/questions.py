@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -10,15 +11,13 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import InputError, UsageError
 from kvdiag.fleet.places import Place, is_remote, scratch
-from kvdiag.fleet.results import ROOT, Result, Stored, read_lines, stored, table_path
+from kvdiag.fleet.results import ROOT, TRIES, Result, Stored, read_lines, stored
 from kvdiag.fleet.schema import COLUMNS, TABLES, table_of
 from kvdiag.fleet.values import JOINED
 
 MEMORY = "1GB"
-TRIES = 3  # a run that merges meanwhile deletes files that were listed
-_READ = "filename = true, hive_partitioning = true, hive_types = {'cluster': VARCHAR, 'day': DATE}"
 EVER = ("", "9999-99-99")
 """All days."""
 _OF_CLUSTER = ("joined", "judged")  # of all days of a cluster
@@ -77,7 +76,7 @@ class Questions:
         """
         self._db = duckdb.connect(config={"autoinstall_known_extensions": False})
         self._db.execute(f"SET TimeZone = 'UTC'; SET memory_limit = '{MEMORY}'; SET preserve_insertion_order = false")
-        self._address, resources = dest.address, ExitStack()
+        self._address, self._cluster, resources = dest.address, cluster, ExitStack()
         weakref.finalize(self, resources.close)
         self._copies = resources.enter_context(scratch())
         for left in reversed(range(TRIES)):
@@ -87,7 +86,7 @@ class Questions:
                     raise UsageError(f"{dest.address}: no results{of_cluster}; kvdiag fleet run … --out writes them")
                 self._open(dest, found.files_with(keys) if keys else found, _needed(tables), days)
                 break
-            except FileNotFoundError:
+            except (FileNotFoundError, MergedError):
                 if not left:
                     raise
         folder = str(self._copies) if is_remote(dest.address) else dest.address
@@ -99,22 +98,19 @@ class Questions:
 
     def _open(self, dest: Place, found: Stored, tables: Collection[str], days: tuple[str, str]) -> None:
         rows = self._new_rows(dest, found.results, tables, days)
-        is_older = any(part.columns != COLUMNS for part in found.parts.values())
-        listed = {table: {file.path for file in dest.files(f"{ROOT}/{table}")} for table in tables if is_older}
-        dead = [[digest, key] for (_, _, digest), part in found.parts.items() for key in part.outdated]
+        dead = [[part.digest, key] for part in found.parts.values() for key in part.outdated]
         self._db.execute("CREATE OR REPLACE TABLE dead (part VARCHAR, result_key VARCHAR)")
         if dead:
             self._db.executemany("INSERT INTO dead VALUES (?, ?)", dead)
         for table in tables:
             first, last = EVER if table in _OF_CLUSTER else days
-            same, older = [], []
-            for place_of, part in found.parts.items():
-                path = table_path(table, *place_of)
-                if first <= place_of[1] <= last:
-                    same += [path] * (part.columns == COLUMNS and table in part.tables)
-                    older += [path] * (part.columns != COLUMNS and path in listed[table])
-            files = [dest.copy_all(paths, self._copies) for paths in (same, older)]
-            self._view(table, files, table_of(table, rows[table]), some_dead=bool(dead))
+            paths: dict[tuple[bool, bool], list[str]] = defaultdict(list)
+            for part in found.parts.values():
+                if table in part.tables and first <= part.day <= last:
+                    paths[part.columns != COLUMNS, bool(part.cluster)].append(part.path(table))
+            files = {alike: dest.copy_all(of_these, self._copies) for alike, of_these in paths.items()}
+            with self._as_merged():
+                self._view(table, files, table_of(table, rows[table]), some_dead=bool(dead))
 
     def _new_rows(
         self, dest: Place, results: Sequence[Result], tables: Collection[str], days: tuple[str, str]
@@ -129,27 +125,33 @@ class Questions:
                     rows[table].append(({"cluster": one.cluster, "day": one.day}, of_result[table]))
         return rows
 
-    def _view(self, table: str, files: Sequence[Sequence[str]], new: pa.Table, *, some_dead: bool) -> None:
-        """Create the view of a table over new rows, and files of this kvdiag and of older ones, which lack columns."""
+    def _view(
+        self, table: str, files: Mapping[tuple[bool, bool], Sequence[str]], new: pa.Table, *, some_dead: bool
+    ) -> None:
+        """Create the view of a table over new rows and files.
+
+        Those of an older kvdiag may lack columns, and have their cluster in their paths.
+        """
         schema = TABLES[table]
         self._db.register(f"new_{table}", new)
         columns = ", ".join(_name(name) for name in schema.names)
         parts = [f"SELECT {columns}, cluster, day::DATE AS day FROM {_name(f'new_{table}')}"]  # noqa: S608 (our names)
-        for paths, union_by_name in zip(files, ("false", "true"), strict=True):
-            if not paths:
-                continue
+        for number, ((is_older, in_paths), paths) in enumerate(files.items()):
             empty = f"SELECT * REPLACE (day::DATE AS day) FROM {_name(f'new_{table}')} WHERE false"  # noqa: S608
-            variable = f"{table}_{union_by_name}"  # a list of 1,500 files in the text of a view takes 0.3 s to parse
+            variable = f"{table}_{number}"  # a list of 1,500 files in the text of a view takes 0.3 s to parse
             self._db.execute(f"SET VARIABLE {variable} = ?", [list(paths)])
-            files_in = f"getvariable('{variable}'), union_by_name = {union_by_name}, {_READ}"
-            read = f"SELECT * FROM read_parquet({files_in})"  # noqa: S608 (our names)
+            of_path = "{'cluster': VARCHAR, 'day': DATE}" if in_paths else "{'day': DATE}"
+            options = f"union_by_name = {is_older}, filename = true, hive_partitioning = true, hive_types = {of_path}"
+            read = f"SELECT * FROM read_parquet(getvariable('{variable}'), {options})"  # noqa: S608 (our names)
             if some_dead:
                 read += (
                     " WHERE (parse_filename(filename, true), result_key) NOT IN (SELECT (part, result_key) FROM dead)"
                 )
             # the empty table adds columns that no file has yet
             parts.append(f"SELECT {columns}, cluster, day FROM ({empty} UNION ALL BY NAME {read})")  # noqa: S608
-        self._db.execute(f"CREATE OR REPLACE VIEW {_name(table)} AS {' UNION ALL '.join(parts)}")
+        every = " UNION ALL ".join(parts)
+        of_cluster = f"SELECT * FROM ({every}) WHERE cluster = {_literal(self._cluster)}" if self._cluster else every  # noqa: S608
+        self._db.execute(f"CREATE OR REPLACE VIEW {_name(table)} AS {of_cluster}")
 
     def keep(self, name: str, sql: str | pa.Table, **values: object) -> None:
         """Keep the result of a SELECT, or a table of another connection, under a name."""
@@ -166,13 +168,20 @@ class Questions:
 
     @contextmanager
     def _as_merged(self) -> Iterator[None]:
-        """Raise MergedError for a file that is gone."""
+        """Raise MergedError for a file that is gone, and InputError for one that is damaged."""
         try:
             yield
         except duckdb.IOException as error:
             if f"/{ROOT}/" not in str(error):  # a file that the user named
                 raise
-            raise MergedError(f"{self._address}: a run merged the results meanwhile; try again") from None
+            raise MergedError(
+                f"{self._address}: a run merged the results meanwhile, or a file was deleted; try again ({error})"
+            ) from None
+        except duckdb.InvalidInputException as error:
+            if "arquet" not in str(error):  # a question of a user that DuckDB does not take
+                raise
+            why = "delete its list in v2/parts, and the next run analyzes its bundles again"
+            raise InputError(self._address, f"a part is damaged ({error}); {why}") from None
 
     def ask(self, sql: str, **values: object) -> Answer:
         """Return the result of a SELECT of kvdiag."""

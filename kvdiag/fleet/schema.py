@@ -81,11 +81,17 @@ _COLUMNS: Mapping[str, Mapping[str, Any]] = {
     },
     "failed": {"place": _TEXT, "reason": _TEXT, "next_step": _TEXT, "at": _TIME, "is_partial": _FLAG},
 }
-PARTITION = [pa.field("cluster", _TEXT), pa.field("day", _TEXT)]
-"""The columns that are in the paths."""
+CLUSTER = pa.field("cluster", _TEXT)
+PARTITION = [CLUSTER, pa.field("day", _TEXT)]
+"""The columns that all rows of a result share; the day is in the paths, not in the files."""
 TABLES: Mapping[str, pa.Schema] = {name: pa.schema({**_OF_ALL, **columns}) for name, columns in _COLUMNS.items()}
 COLUMNS = short_digest(f"{name}: {schema}" for name, schema in TABLES.items())
 """A digest of all columns and their types: files with the same one are read together, without a look at each."""
+
+
+def stored_schema(table: str) -> pa.Schema:
+    """Return the columns of a table's files."""
+    return TABLES[table].append(CLUSTER)
 
 
 def table_of(name: str, results: Iterable[tuple[Mapping[str, str], Sequence[bytes]]]) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -58,8 +59,8 @@ class Limits(NamedTuple):
 class Job(NamedTuple):
     """One bundle to analyze, and the destination; `judge` is the version of kvdiag and its rules that must do it.
 
-    A job of the kind "join" is about a whole cluster. One of the kind "merge" is about a day of a cluster, which is
-    `bundle.node`: its new results at the paths `only`, or all.
+    A job of the kind "join" is about a whole cluster. One of the kind "merge" is about the day `bundle.node`: its new
+    results at the paths, and its parts with the digests, that are `only` to be merged.
     """
 
     bundle: Bundle
@@ -136,8 +137,8 @@ def outcome_of(job: Job) -> Outcome:
 
 
 def day_of(bundle: Bundle) -> str:
-    """Return the day (UTC) on which the newest file of a bundle was modified."""
-    newest = max((file.modified for file in bundle.files), default=0.0)
+    """Return the day (UTC) on which the newest file of a bundle was modified; today if that is unknown."""
+    newest = max((file.modified for file in bundle.files if file.modified), default=time.time())
     return datetime.fromtimestamp(newest, UTC).date().isoformat()
 
 

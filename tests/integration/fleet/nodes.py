@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("pyarrow", reason="kvdiag[fleet] is not installed: results are Parquet")
+
+from kvdiag.fleet.compact import plan
 from kvdiag.fleet.local_engine import run_local
-from kvdiag.fleet.places import place
-from kvdiag.fleet.results import put_results
+from kvdiag.fleet.merge import merge
+from kvdiag.fleet.places import Place, place
+from kvdiag.fleet.results import put_results, stored
 from kvdiag.fleet.values import Bundle, Job, Outcome, outcome_of
 
 WRITTEN = 1_773_304_200  # 2026-03-12T08:30:00Z, after the last line
 PV, HANDLE = "pvc-5b1e77aa-0b1d-4f5e-8c9a-2d3e4f5a6b7c", "vol-0d9c8b7a6f5e"
-UIDS = {"node-a": "2a0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01", "node-b": "8b0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f07"}
+UIDS = {
+    "node-a": "2a0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01",
+    "node-b": "8b0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f07",
+    "other": "3c0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f02",
+}
 STAGED = (
     'operation_generator.go:664] "MountVolume.MountDevice succeeded for volume \\"{pv}\\" (UniqueName: '
     '\\"kubernetes.io/csi/ebs.csi.aws.com^{handle}\\") pod \\"db-0\\" (UID: \\"{uid}\\") device mount path '
@@ -42,7 +52,7 @@ def write_pair(root: Path) -> Path:
 
 def write_node(root: Path, node: str, said: list[tuple[str, str]], cluster: str = "eu-1") -> Path:
     """Write the kubelet's lines of a node, at these minutes and seconds after eight."""
-    names = {"pv": PV, "handle": HANDLE, "uid": UIDS.get(node, "3c0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f02")}
+    names = {"pv": PV, "handle": HANDLE, "uid": UIDS.get(node, UIDS["other"])}
     folder = root / f"cluster={cluster}" / f"node={node}"
     folder.mkdir(parents=True)
     lines = [f"Mar 12 08:{at} {node} kubelet[2201]: I0312 08:{at}.000000    2201 {words}" for at, words in said]
@@ -51,6 +61,12 @@ def write_node(root: Path, node: str, said: list[tuple[str, str]], cluster: str 
     log.write_text(text, "utf-8")
     os.utime(log, (WRITTEN, WRITTEN))
     return folder
+
+
+def merged(dest: Place, only: Collection[str] | None = None) -> None:
+    """Merge all results, or the new ones with these keys, in this process."""
+    for one in plan(dest, stored(dest), only):
+        merge(dest, one.day, one.names)
 
 
 def synthetic(count: int, *, days: int = 1, clusters: int = 1, begin: date = date(2026, 3, 1)) -> list[Bundle]:

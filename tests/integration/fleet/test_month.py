@@ -5,18 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from kvdiag.fleet.values import Job, Limits
 from tests.conftest import ROOT, run_kvdiag
-from tests.integration.fleet.nodes import JUDGES, synthetic, synthetic_engine
+from tests.integration.fleet.nodes import JUDGES, merged, synthetic, synthetic_engine
 
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 
-from kvdiag.fleet.compact import merge
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions, tables_of
 
@@ -32,8 +31,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for day in range(DAYS):
         jobs = [Job(one, f"{one.id}{1:012x}", str(dest), Limits()) for one in bundles[day * NODES : (day + 1) * NODES]]
         assert sum(1 for _ in synthetic_engine(jobs)) == NODES
-        for cluster in range(CLUSTERS):
-            merge(place(str(dest)), f"c{cluster:02}", str(date(2026, 3, 1) + timedelta(day)))
+        merged(place(str(dest)))
     return dest
 
 

@@ -23,7 +23,7 @@ from kvdiag.analysis.analyze import analyze
 from kvdiag.base.errors import UsageError
 from kvdiag.model.options import Options
 from tests.conftest import ROOT, run_kvdiag
-from tests.integration.fleet.nodes import ADDED, HANDLE, PV, write_node, write_pair
+from tests.integration.fleet.nodes import ADDED, HANDLE, PV, merged, write_node, write_pair
 
 pytest.importorskip("pyarrow", reason="kvdiag[fleet] is not installed: results are Parquet")
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed: questions are asked of DuckDB")
@@ -32,7 +32,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kvdiag.fleet.bundles import bundles
-from kvdiag.fleet.compact import merge
 from kvdiag.fleet.fleetrun import Engine, join_clusters, merge_days, run_fleet
 from kvdiag.fleet.local_engine import run_local
 from kvdiag.fleet.overview import state
@@ -158,12 +157,11 @@ def test_a_merge_that_was_interrupted_changes_nothing(tmp_path):
     sql = "SELECT * FROM events ORDER BY ALL"
     before = rows(dest, sql)
     there = place(str(dest))
-    ((cluster, day),) = {(one.cluster, one.day) for one in stored(there).results}
     for method in ("put", "remove_all"):  # the third file of a part, and the first that a merge deletes
         for end in range(1, 9):
             interrupted = _Interrupted(str(dest), method, end)
             with contextlib.suppress(KeyboardInterrupt):
-                merge(interrupted, cluster, day)
+                merged(interrupted)
             assert rows(dest, sql) == before
     new = [one.path for one in stored(there).results if one.path]
     assert not new
@@ -171,14 +169,26 @@ def test_a_merge_that_was_interrupted_changes_nothing(tmp_path):
     log.write_text(log.read_text() * 2)
     ran(source, dest)
     both = rows(dest, sql)
-    kept = {path: (dest / path).read_bytes() for path in (one.path for one in stored(there).results if one.path)}
-    merge(there, cluster, day)
+    new = [one for one in stored(there).results if one.path]
+    kept = {one.path: (dest / one.path).read_bytes() for one in new}
+    merged(there)
     for path, data in kept.items():  # as if another run had merged only these meanwhile
         there.put(path, data)
-    merge(there, cluster, day, list(kept))
+    merged(there, [one.key for one in new])
     assert rows(dest, sql) == both
-    merge(there, cluster, day)
+    merged(there)
     assert rows(dest, sql) == both
+    for method, end in (("remove_all", 1), ("remove_all", 2), ("put", 2)):  # a merge that replaces a part
+        log.write_text(log.read_text().replace(" 08:", " 09:"))
+        ran(source, dest)
+        before = rows(dest, sql)
+        with contextlib.suppress(KeyboardInterrupt):
+            merged(_Interrupted(str(dest), method, end))
+        assert rows(dest, sql) == before
+    merged(there)
+    assert rows(dest, sql) == before
+    compacted(dest)
+    assert rows(dest, sql) == before
     assert len([one for one in there.files("v2/parts") if one.size]) == 1
 
 
@@ -219,7 +229,17 @@ def test_results_of_an_older_kvdiag_stay(tmp_path):
     for _ in range(2):
         assert rows(dest, "SELECT node, title, kvdiag FROM findings ORDER BY node") == found
         compacted(dest)
-    assert [path.name != f"{digest}.parquet" for path in folder.iterdir()] == [True]
+    assert not folder.exists()
+    put_results(
+        place(str(dest)), outcome._replace(cluster="eu-2", node="n3", bundle="b3", key="c" * 36), {"findings": [row]}
+    )
+    compacted(dest)  # both clusters share a part now
+    of_cluster = [
+        Questions(place(str(dest)), name).ask("SELECT node FROM findings ORDER BY ALL").rows
+        for name in ("eu-1", "eu-2")
+    ]
+    assert of_cluster == [[("n1",), ("n2",)], [("n3",)]]
+    assert len([one for one in place(str(dest)).files("v2/parts") if one.size]) == 1
 
 
 def test_a_join_judges_what_changed(tmp_path):

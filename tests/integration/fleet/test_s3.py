@@ -18,7 +18,7 @@ from tests.integration.fleet.test_run import TALLY, compacted, rows
 pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 
 from kvdiag.fleet.bundles import bundles
-from kvdiag.fleet.fleetrun import join_clusters, merge_days, run_fleet
+from kvdiag.fleet.fleetrun import Shard, join_clusters, merge_days, run_fleet
 from kvdiag.fleet.local_engine import run_local
 from kvdiag.fleet.overview import overview
 from kvdiag.fleet.places import place
@@ -104,6 +104,29 @@ def test_a_report_needs_few_requests(bucket, tmp_path):
     counts = overview(dest).counts
     assert counts["nodes"] == 300
     assert _requests(log) - before < 60
+
+
+def test_many_clusters_need_no_more_requests(bucket, tmp_path):
+    """The parts of a job merge what they found in all clusters, before anybody compacts it."""
+    dest = f"{bucket}/clusters"
+    bundles_of_all = synthetic(320, clusters=40)
+    for number in range(4):
+        part = [one for one in bundles_of_all if Shard(number, 4).has(one)]
+        run_fleet(part, dest, Limits(), synthetic_engine, TALLY, is_part=True)
+    log = next(tmp_path.parent.glob("s3*/log"))
+    before = _requests(log)
+    counts = overview(dest).counts
+    assert (counts["nodes"], counts["clusters"]) == (320, 40)
+    assert _requests(log) - before < 60
+    assert overview(dest, cluster="c07").counts["nodes"] == 8
+
+
+def test_a_bucket_that_does_not_exist(bucket):
+    """A mistyped source is wrong usage and names the source: no job takes it for a run that took place."""
+    command = [sys.executable, "-m", "kvdiag", "fleet", "run", "s3://mistyped/logs", "--out", f"{bucket}/o"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 2, done.stderr
+    assert "s3://mistyped/logs: there is nothing" in done.stderr
 
 
 def _requests(log: Path) -> int:
