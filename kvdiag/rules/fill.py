@@ -55,7 +55,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
-    backoffs, `often` is `once` or `8 times over 1m3s`.
+    backoffs, `often` is `once`, `at least once` or `8 times over 1m3s`.
     """
     values: dict[str, str] = {}
     ladder: list[str] = []
@@ -71,8 +71,13 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         values[str(entity.kind)] = entity.name
     span = format_duration(ends - begins)
     over = f" over {span}" if span != NO_TIME else ""
-    values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
+    values |= {"count": str(count), "span": span, "often": _often(count, over)}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
+
+
+def _often(count: int, over: str) -> str:
+    """Return how often; lines of several places in a program, at several times, may be of more than one try."""
+    return f"{count} times{over}" if count != 1 else f"{'at least ' if over else ''}once"
 
 
 def _known(attrs: Mapping[str, str]) -> dict[str, str]:
