@@ -107,7 +107,8 @@ def subject_lines(finding: Finding) -> Iterator[str]:
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
     named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
     part = [f"{finding.rule.same[0].replace('_', ' ')} {subject.part} of"] if subject.part else []
-    yield " ".join([*part, named, *pod, *where])
+    is_of_cluster = bool(part) and finding.rule.same[0] == "resource"  # a claim is of no node
+    yield f"resource {subject.part}" if is_of_cluster else " ".join([*part, named, *pod, *where])
     ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
     yield ", ".join(ids)
 

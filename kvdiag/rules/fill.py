@@ -48,6 +48,7 @@ _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
 MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
+REMARK = "# "  # in front of what a system without such a command says instead, as Windows
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
@@ -161,9 +162,12 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
         finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
         withheld = "" if finder else _withheld_reason(run, known)
         more = f" These logs do not show the {_join_names(missing)}; this lists it:" if finder else ""
+        filled = "" if withheld else command(finder or run, known)
+        if filled.startswith(REMARK):
+            filled, withheld = "", filled.removeprefix(REMARK)
         yield Fix(
             text=sentence(text, values) + more,
-            run="" if withheld else command(finder or run, known),
+            run=filled,
             after=sentence(after, values),
             withheld=withheld,
         )
