@@ -35,8 +35,8 @@ def innermost_clause(text: str) -> str:
     lines = [line for line in lines if not _CLOSING.match(line)] or lines
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
-    parts = [part for part in parts if len(part) > 3 or part.isdigit()]
-    while len(parts) > 1 and len(parts[-1]) < 12 and not _WORD.search(parts[-1]):
+    parts = [part for part in parts if len(part) > 3 or part.isdigit() or part == "EOF"]
+    while len(parts) > 1 and len(parts[-1]) < 12 and parts[-1] != "EOF" and not _WORD.search(parts[-1]):
         last = parts.pop()
         if last.isdigit():  # `statuscode: 503`
             parts[-1] = f"{parts[-1]}: {last}"

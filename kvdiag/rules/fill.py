@@ -164,7 +164,7 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
         more = f" These logs do not show the {_join_names(missing)}; this lists it:" if finder else ""
         filled = "" if withheld else command(finder or run, known)
         if filled.startswith(REMARK):
-            filled, withheld = "", filled.removeprefix(REMARK)
+            filled, withheld = "", filled.removeprefix(REMARK).partition(" | ")[0]
         yield Fix(
             text=sentence(text, values) + more,
             run=filled,
