@@ -266,7 +266,7 @@ SENTENCES: Mapping[DoubtReason, str] = {
 def format_doubt(doubt: Doubt) -> str:
     """Return the sentence for a doubt. The caller must escape and redact it."""
     values = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": format_duration(doubt.took)}
-    return SENTENCES[doubt.reason].format_map(values)
+    return SENTENCES[doubt.reason].format_map(values).replace("  ", " ")  # a component may be unknown
 
 
 def _when(stamp: int) -> str:
