@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from kvdiag.anatomy.data import errnos
 from kvdiag.anatomy.entries import ANY, Operation, Part, Primitive, Tables
-from kvdiag.base.grpc_codes import code_name
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import PLAIN, WEAK
+from kvdiag.model.values import code_name
 
 UNLESS = 120  # characters in front of a text in which words take away its meaning
 BEHIND = 400  # characters behind a text in which words do: an AVC record says at its end whether it was enforced

@@ -181,7 +181,7 @@ def count_sentence(report: Report) -> str:
     by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
     symptoms = sum(finding.explained_by is not None for finding in report.findings)
-    none = "No failure is certain and lasts" if noted else "No failure found"
+    none = "No alarm" if noted else "No failure found"
     parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else none]
     parts += [f"{_count_noun(symptoms, 'symptom')} explained"] if symptoms else []
     return "; ".join([*parts, *([_count_noun(len(noted), "note")] if noted else [])])
@@ -235,7 +235,7 @@ def verdict(report: Report) -> str:
     more = f"; {_count_noun(len(noted), 'note')}" if noted else ""
     if not found:
         is_read = any(reading.records for reading in report.inputs)
-        none = "no failure is certain and lasts" if noted else "no failure found"
+        none = "no alarm" if noted else "no failure found"
         return f"{none}{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
     return f"{_count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"

@@ -204,7 +204,7 @@ def _notes(report: ReportText, screen: Screen) -> None:
     """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
     if report.notes and not report.failures:
         count = len(report.notes)
-        alarm = "" if report.errors.stuck else "No failure is certain and lasts. "
+        alarm = "" if report.errors.stuck else "No alarm. "
         screen.text(f"{alarm}{count} note{'' if count == 1 else 's'}:", style="bold")
     is_short = bool(report.failures) and not screen.options.verbose
     shown = report.notes[:MOST_NOTES] if is_short else report.notes
@@ -254,7 +254,7 @@ def _nothing(report: ReportText, screen: Screen) -> None:
     groups = len(report.errors.groups)
     more = [f"{len(report.notes)} for information"] if report.notes else []
     more += [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
-    found = "No failure is certain and lasts" if report.notes else "No failure found"
+    found = "No alarm" if report.notes else "No failure found"
     found = "Nothing was logged in the requested time" if report.is_empty else found
     screen.line(Piece("; ".join([f"{found} in {report.read}", *more])))
 

@@ -11,16 +11,15 @@ import re
 from collections.abc import Iterator, Mapping
 
 from kvdiag.anatomy.conditions import texts_of_causes
-from kvdiag.base.grpc_codes import NAMES
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
-from kvdiag.model.values import SubjectKind
+from kvdiag.model.values import GRPC_CODES, SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.stretches import try_names
 
 Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and the problem
 
-CODES = "|".join(NAMES[1:])  # of errors
+CODES = "|".join(GRPC_CODES[1:])  # of errors
 _BARE_CODE = re.compile(rf"(?<![\w.])(?<!code = )(?<!code: )({CODES})(?![\w])")
 SUCCESSES: Mapping[str, frozenset[str]] = {
     "mounted": frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"}),

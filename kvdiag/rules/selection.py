@@ -10,13 +10,13 @@ from functools import lru_cache
 from itertools import accumulate, chain
 from typing import NamedTuple, Protocol
 
-from kvdiag.base.grpc_codes import code_name
 from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Rule, Selector, Where
+from kvdiag.model.values import code_name
 from kvdiag.rules.event_order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that globs see; the rest is ignored, to bound the time

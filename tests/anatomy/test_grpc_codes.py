@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kvdiag.anatomy.error import read_error
-from kvdiag.base.grpc_codes import code_name
+from kvdiag.model.values import code_name
 from kvdiag.rules.selection import code_of
 
 
