@@ -64,6 +64,8 @@ def clause_around(text: str, begin: int, end: int) -> str:
 
 
 def _bounded(text: str) -> str:
-    line = " ".join(text.split()).rstrip("]")
+    line = " ".join(text.split())
+    closing = line.count("]") - line.count("[")  # of a list whose begin is not in the clause
+    line = line[: len(line) - min(closing, len(line) - len(line.rstrip("]")))] if closing > 0 else line
     line += '"' * (line.count('"') % 2)  # its end was taken off as an edge
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
