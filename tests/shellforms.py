@@ -26,6 +26,7 @@ class Form(NamedTuple):
 
 # Options as the programs' own help tells them, of those that rules use; a new one is looked up and added.
 FORMS: Mapping[str, Form] = {
+    "Get-SmbGlobalMapping": Form(),  # of PowerShell
     "aa-disable": Form(),
     "aa-status": Form(),
     "ausearch": Form(options="-m -ts"),

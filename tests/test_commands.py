@@ -106,6 +106,7 @@ TRIED_BELOW = {
     "ss --listening --tcp --numeric --processes src 127.0.0.1",
 }
 FORM_ALONE = {
+    "Get-SmbGlobalMapping": "needs Windows",
     "ausearch": "needs an audit log",
     "blkid": "lists what disks there are",
     "cat /etc/iscsi/initiatorname.iscsi": "a file of the machine itself",

@@ -35,8 +35,8 @@ def innermost_clause(text: str) -> str:
     lines = [line for line in lines if not _CLOSING.match(line)] or lines
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
-    parts = [part for part in parts if len(part) > 3 or part.isdigit()]
-    while len(parts) > 1 and len(parts[-1]) < 12 and not _WORD.search(parts[-1]):
+    parts = [part for part in parts if len(part) > 3 or part.isdigit() or part == "EOF"]
+    while len(parts) > 1 and len(parts[-1]) < 12 and parts[-1] != "EOF" and not _WORD.search(parts[-1]):
         last = parts.pop()
         if last.isdigit():  # `statuscode: 503`
             parts[-1] = f"{parts[-1]}: {last}"
@@ -64,6 +64,8 @@ def clause_around(text: str, begin: int, end: int) -> str:
 
 
 def _bounded(text: str) -> str:
-    line = " ".join(text.split()).rstrip("]")
+    line = " ".join(text.split())
+    closing = line.count("]") - line.count("[")  # of a list whose begin is not in the clause
+    line = line[: len(line) - min(closing, len(line) - len(line.rstrip("]")))] if closing > 0 else line
     line += '"' * (line.count('"') % 2)  # its end was taken off as an edge
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -16,6 +16,10 @@ Values = Mapping[str, str]
 _SLOT = lazy_regex(r"\{([a-z_]+)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _ADDRESS = lazy_regex(r"(?:https?://)?(\[[\w:.%]{2,60}\]|[\w.-]{1,200})(?::(\d{1,5}))?(?:/|$)")
+_DEVICE = lazy_regex(
+    r"(?:/dev/)?((?:sd|vd|xvd|hd)[a-z]{1,3}|nvme\d{1,4}n\d{1,4}|mmcblk\d{1,3}"
+    r"|(?:dm-|rbd|nbd|drbd|loop|md|zd|sr)\d{1,4})(?:p?\d{1,3})?"
+)  # a name that the kernel prints; it does not print those of links, such as /dev/disk/by-id and /dev/mapper
 _PORTS = {"http://": "80", "https://": "443"}
 OTHER_SIDE, THE_PROGRAM = "the other side", "the program"
 
@@ -143,7 +147,8 @@ _NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}
 
 def _command_values(found: FoundObject) -> dict[str, str]:
     """Return the values for the slots of a command; the object of a kind of paths must be a path."""
-    values = {**_address(found), "name": found.name.rpartition("/")[2]}
+    device = _DEVICE.fullmatch(found.name)
+    values = {**_address(found), "name": device[1] if device else ""}
     if found.kind in PATHS:
         name = f"/dev/{found.name}" if found.kind == "device" and "/" not in found.name else found.name
         if is_safe("path", name):

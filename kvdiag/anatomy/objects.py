@@ -142,6 +142,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r" (//[^\s/]{2,80}/\S{1,120}) /",
         r" ([\w.,:-]{3,200}:/\S{0,200}) /",
         r"(\S{3,80}:/\S{0,200}) on /",
+        r"mount \"(//[^\s\"]{3,200})\" on",
+        r"mount (\\\\\S{3,200}) on",
     ),
     "bind": _compiled(r"superblock on (/proc/\d{1,8}/fd/\d{1,8})"),
     "mounted": _compiled(r"Output: mount: (/\S{3,300}): permission denied"),

@@ -11,6 +11,7 @@ from kvdiag.anatomy.data import errnos
 from kvdiag.anatomy.entries import ANY, Operation, Part, Primitive, Tables
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import PLAIN, WEAK
+from kvdiag.model.values import code_name
 
 UNLESS = 120  # characters in front of a text in which words take away its meaning
 BEHIND = 400  # characters behind a text in which words do: an AVC record says at its end whether it was enforced
@@ -78,13 +79,11 @@ def read(text: str, context: str, known: Tables, outer: Collection[str] = ()) ->
     low = text.lower()
     operations = _operations(context.lower(), known, outer)
     component, is_cni = _component(context, {one.id for one in operations})
-    hits, clean = _statements(_hits(text, low, known), low, known)
-    asked = {one.id for one in operations}
-    hits = [hit for hit in hits if not hit.primitive.where or asked.intersection(hit.primitive.where)]
+    hits, clean = _statements(_hits(text, low, known, {one.id for one in operations}), low, known)
     return ErrorReading(
         text=text,
         operations=operations,
-        codes=tuple(_CODE.findall(context)[:MOST_CODES]),
+        codes=tuple(map(code_name, _CODE.findall(context)[:MOST_CODES])),
         component=component,
         is_cni=is_cni,
         hit=_innermost(hits, text),
@@ -136,11 +135,12 @@ def _component(text: str, operations: AbstractSet[str]) -> tuple[str, bool]:
     return name, bool(operations & {"cni_add", "cni_del"}) and not name
 
 
-def _hits(text: str, low: str, known: Tables) -> list[Hit]:
-    """Return the texts of all primitives by their place; of those at one place the longest."""
+def _hits(text: str, low: str, known: Tables, operations: AbstractSet[str]) -> list[Hit]:
+    """Return the texts of all primitives of the operations by their place; of those at one place the longest."""
     found = [
         Hit(begin, end, primitive)
         for primitive in known.primitives
+        if not primitive.where or not operations.isdisjoint(primitive.where)
         for parts in primitive.texts
         if parts[0].literal in low  # most are not: half of the time of a generator for each
         for begin, end in places(low, parts)
@@ -209,7 +209,7 @@ def _exits(text: str) -> Iterator[re.Match[str]]:
 
 def causes_in(words: str, known: Tables) -> str:
     """Return the id of the last cause that these words name; a weak one only if they have no other words."""
-    named = _hits(words, words.lower(), known)
+    named = _hits(words, words.lower(), known, {one.id for one in known.operations})
     return next(
         (
             hit.primitive.id

@@ -1,4 +1,4 @@
-"""Enumerations: severities, levels, verdicts, states, roles and kinds of subject."""
+"""Enumerations: severities, levels, verdicts, states, roles, kinds of subject and gRPC codes."""
 
 from __future__ import annotations
 
@@ -76,3 +76,30 @@ class SubjectKind(StrEnum):
     CONTAINER = "container"
     DRIVER = "driver"
     NODE = "node"
+
+
+GRPC_CODES = (
+    "OK",
+    "Canceled",
+    "Unknown",
+    "InvalidArgument",
+    "DeadlineExceeded",
+    "NotFound",
+    "AlreadyExists",
+    "PermissionDenied",
+    "ResourceExhausted",
+    "FailedPrecondition",
+    "Aborted",
+    "OutOfRange",
+    "Unimplemented",
+    "Internal",
+    "Unavailable",
+    "DataLoss",
+    "Unauthenticated",
+)
+"""The status codes of gRPC by their numbers, which grpc-go before 1.2 prints, as in Kubernetes up to 1.7."""
+
+
+def code_name(code: str) -> str:
+    """Return the name of a gRPC code that is printed as a number; a name, or another number, as it is."""
+    return GRPC_CODES[int(code)] if code.isdecimal() and len(code) < 3 and int(code) < len(GRPC_CODES) else code

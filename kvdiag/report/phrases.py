@@ -107,7 +107,8 @@ def subject_lines(finding: Finding) -> Iterator[str]:
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
     named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
     part = [f"{finding.rule.same[0].replace('_', ' ')} {subject.part} of"] if subject.part else []
-    yield " ".join([*part, named, *pod, *where])
+    is_of_cluster = bool(part) and finding.rule.same[0] == "resource"  # a claim is of no node
+    yield f"resource {subject.part}" if is_of_cluster else " ".join([*part, named, *pod, *where])
     ids = [f"{name} {value}" for name in IDS if (value := subject.ids.get(name)) and value != subject.name]
     yield ", ".join(ids)
 
@@ -180,7 +181,8 @@ def count_sentence(report: Report) -> str:
     by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
     symptoms = sum(finding.explained_by is not None for finding in report.findings)
-    parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else "No failure found"]
+    none = "No alarm" if noted else "No failure found"
+    parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else none]
     parts += [f"{_count_noun(symptoms, 'symptom')} explained"] if symptoms else []
     return "; ".join([*parts, *([_count_noun(len(noted), "note")] if noted else [])])
 
@@ -233,7 +235,8 @@ def verdict(report: Report) -> str:
     more = f"; {_count_noun(len(noted), 'note')}" if noted else ""
     if not found:
         is_read = any(reading.records for reading in report.inputs)
-        return f"no failure found{more}" if is_read else "no log lines recognized"
+        none = "no alarm" if noted else "no failure found"
+        return f"{none}{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
     return f"{_count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
 
@@ -263,7 +266,7 @@ SENTENCES: Mapping[DoubtReason, str] = {
 def format_doubt(doubt: Doubt) -> str:
     """Return the sentence for a doubt. The caller must escape and redact it."""
     values = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": format_duration(doubt.took)}
-    return SENTENCES[doubt.reason].format_map(values)
+    return SENTENCES[doubt.reason].format_map(values).replace("  ", " ")  # a component may be unknown
 
 
 def _when(stamp: int) -> str:

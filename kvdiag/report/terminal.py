@@ -102,7 +102,7 @@ def _first_screen(finding: FindingText, report: ReportText, screen: Screen, *, m
         _line(finding.best_line, report, screen, indent=2, most=most, about=finding.reason)
     if finding.collect:
         screen.blank()
-        screen.text("No rule names the cause. If the error above does not show it, collect:", indent=2)
+        screen.text("If this report does not show the cause, collect:", indent=2)
         for command in finding.collect:
             _command(command, screen, indent=4)
 
@@ -203,9 +203,9 @@ def _section(screen: Screen, title: str, paragraphs: Sequence[str], *, most: int
 def _notes(report: ReportText, screen: Screen) -> None:
     """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
     if report.notes and not report.failures:
-        known = "known " if report.errors.groups else ""
         count = len(report.notes)
-        screen.text(f"No {known}failure found. {count} note{'' if count == 1 else 's'}:", style="bold")
+        alarm = "" if report.errors.stuck else "No alarm. "
+        screen.text(f"{alarm}{count} note{'' if count == 1 else 's'}:", style="bold")
     is_short = bool(report.failures) and not screen.options.verbose
     shown = report.notes[:MOST_NOTES] if is_short else report.notes
     for finding in shown:
@@ -254,7 +254,8 @@ def _nothing(report: ReportText, screen: Screen) -> None:
     groups = len(report.errors.groups)
     more = [f"{len(report.notes)} for information"] if report.notes else []
     more += [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
-    found = "Nothing was logged in the requested time" if report.is_empty else "No failure found"
+    found = "No alarm" if report.notes else "No failure found"
+    found = "Nothing was logged in the requested time" if report.is_empty else found
     screen.line(Piece("; ".join([f"{found} in {report.read}", *more])))
 
 

@@ -48,6 +48,7 @@ _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
 MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
+REMARK = "# "  # in front of what a system without such a command says instead, as Windows
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
@@ -55,7 +56,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
-    backoffs, `often` is `once` or `8 times over 1m3s`.
+    backoffs, `often` is `once`, `at least once` or `8 times over 1m3s`.
     """
     values: dict[str, str] = {}
     ladder: list[str] = []
@@ -71,8 +72,13 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         values[str(entity.kind)] = entity.name
     span = format_duration(ends - begins)
     over = f" over {span}" if span != NO_TIME else ""
-    values |= {"count": str(count), "span": span, "often": "once" if count == 1 else f"{count} times{over}"}
+    values |= {"count": str(count), "span": span, "often": _often(count, over)}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
+
+
+def _often(count: int, over: str) -> str:
+    """Return how often; lines of several places in a program, at several times, may be of more than one try."""
+    return f"{count} times{over}" if count != 1 else f"{'at least ' if over else ''}once"
 
 
 def _known(attrs: Mapping[str, str]) -> dict[str, str]:
@@ -165,9 +171,12 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
         finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
         withheld = "" if finder else _withheld_reason(run, known)
         more = f" These logs do not show the {_join_names(missing)}; this lists it:" if finder else ""
+        filled = "" if withheld else command(finder or run, known)
+        if filled.startswith(REMARK):
+            filled, withheld = "", filled.removeprefix(REMARK).partition(" | ")[0]
         yield Fix(
             text=sentence(text, values) + more,
-            run="" if withheld else command(finder or run, known),
+            run=filled,
             after=sentence(after, values),
             withheld=withheld,
         )

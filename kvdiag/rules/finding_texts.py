@@ -98,7 +98,7 @@ class LazyTexts:
         steps = with_check(rule, self.anatomy, dialect)
         return FindingTexts(
             says=self._says(values),
-            cause=sentence(rule.cause, values),
+            cause=sentence(dialect.expand(rule.cause), values),
             fix=tuple(
                 fix for fix in fixes(steps, self._command_values(values), dialect) if inputs.changes or not fix.after
             ),

@@ -12,18 +12,14 @@ from collections.abc import Iterator, Mapping
 
 from kvdiag.anatomy.conditions import texts_of_causes
 from kvdiag.model.rule import All, AnyOf, Chain, Condition, Rule, Selector
-from kvdiag.model.values import SubjectKind
+from kvdiag.model.values import GRPC_CODES, SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.grammar import positive_names
 from kvdiag.rules.stretches import try_names
 
 Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and the problem
 
-CODES = (
-    "Canceled|Unknown|InvalidArgument|DeadlineExceeded|NotFound|AlreadyExists|PermissionDenied|ResourceExhausted"
-    "|FailedPrecondition|Aborted|OutOfRange|Unimplemented|Internal|Unavailable|DataLoss|Unauthenticated"
-)
-"""The names of gRPC's status codes, https://grpc.io/docs/guides/status-codes/."""
+CODES = "|".join(GRPC_CODES[1:])  # of errors
 _BARE_CODE = re.compile(rf"(?<![\w.])(?<!code = )(?<!code: )({CODES})(?![\w])")
 SUCCESSES: Mapping[str, frozenset[str]] = {
     "mounted": frozenset({"volume.stage", "volume.publish", "volume.map", "csi.nodestage", "csi.nodepublish"}),

@@ -15,7 +15,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import SETTLE, Window, doubts
 from kvdiag.rules.capabilities import Capabilities
 from kvdiag.rules.distribution import Dialect, dialect_of
-from kvdiag.rules.fill import ANY_DRIVER, command, limited
+from kvdiag.rules.fill import ANY_DRIVER, REMARK, command, limited
 from kvdiag.rules.grammar import absences
 
 MOST_COMMANDS = 4  # commands; the first ones are about the nearest capability
@@ -50,7 +50,7 @@ class CollectCommands:
             command(limited(self._at_finding_time(text, finding, self._dialect(node)), values), values)
             for text in texts
         )
-        return tuple(dict.fromkeys(one for one in commands if one))[:MOST_COMMANDS]
+        return tuple(dict.fromkeys(one for one in commands if one and not one.startswith(REMARK)))[:MOST_COMMANDS]
 
     def _logged(self, node: str) -> set[str]:
         """Return the services of the node that have a log."""
@@ -140,7 +140,8 @@ def _command(need: Need, ids: Mapping[str, str], history: History) -> str:
     """Return the command that collects the log on its node; for several nodes that of one."""
     node = ids.get("node", "")
     if need.component in ON_NODE:
-        return command(_of_node(need, dialect_of(history, node)), {"node": node})
+        run = command(_of_node(need, dialect_of(history, node)), {"node": node})
+        return "" if run.startswith(REMARK) else run
     values = {"node": node, "driver_sign": ids.get("driver", ANY_DRIVER)}
     if need.begins is not None:
         values["since_time"] = to_datetime(need.begins).strftime("%Y-%m-%dT%H:%M:%SZ")

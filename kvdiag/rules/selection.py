@@ -16,6 +16,7 @@ from kvdiag.model.event import Event, event_order
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Doubt, DoubtReason
 from kvdiag.model.rule import Rule, Selector, Where
+from kvdiag.model.values import code_name
 from kvdiag.rules.event_order import soonest
 
 LONGEST_VALUE = 4096  # characters of an attribute that globs see; the rest is ignored, to bound the time
@@ -33,7 +34,7 @@ _LETTERS = lazy_regex(r"\[([a-zA-Z]{1,3})\]")
 MOST_SPELLED = 3  # choices of letters in one glob: they make up to 27 globs of it
 _WILDCARD = lazy_regex(r"[*?]|\[!?\]?[^\]]*\]?")
 _CODE_BEGINS = "code = "
-_CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}) desc\b")
+_CODE = lazy_regex(r"\bcode = ([A-Za-z]{2,18}|\d{1,2}) desc\b")
 
 
 class LineValues(Protocol):
@@ -258,7 +259,7 @@ def code_of(attrs: Mapping[str, str]) -> str:
         at = attrs[text].find(_CODE_BEGINS, 0, LONGEST_VALUE) if text in attrs else -1
         found = _CODE.search(attrs[text], max(0, at - 1), LONGEST_VALUE) if at >= 0 else None  # 10 µs a line
         if found:
-            return found[1]
+            return code_name(found[1])
     return ""
 
 

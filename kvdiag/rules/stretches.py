@@ -109,10 +109,15 @@ def end_names(rule: Rule) -> tuple[str, ...]:
     return tuple(name for name in (rule.healed.by if rule.healed else ()) if name not in positive)
 
 
+CONDITIONS = frozenset(("node.status.unknown",))  # a state, which a table shows in a row for each condition
+
+
 def count_tries(events: Collection[Event]) -> int:
     """Return how many tries these lines prove: the most lines that one place in one program printed."""
     if len(events) < 2:
         return sum(event.count for event in events)
+    if all(event.kind in CONDITIONS for event in events):
+        return 1
     by_place: dict[tuple[str, str, bytes], list[Event]] = {}
     for event in events:
         by_place.setdefault((event.component, event.origin.source, _log_site(event.logged, event.kind)), []).append(

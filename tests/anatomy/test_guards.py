@@ -202,6 +202,7 @@ def test_a_path_with_a_tilde_has_a_command():
         ),
         ('"n1" has no such thing at all', '"n1" has no such thing at all'),
         ("Liveness probe failed: HTTP probe failed with statuscode: 503", "HTTP probe failed with statuscode: 503"),
+        ("MountVolume.MountDevice failed : rpc error: code = Internal desc = [object Object]", "[object Object]"),
     ],
 )
 def test_a_quoted_clause_is_quoted_as_printed(error, quoted):

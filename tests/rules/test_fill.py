@@ -257,7 +257,7 @@ def test_values():
 
 
 @pytest.mark.parametrize(
-    ("count", "ends", "often"), [(1, 0, "once"), (1, 9, "once"), (2, 0, "2 times"), (2, 9, "2 times over 9s")]
+    ("count", "ends", "often"), [(1, 0, "once"), (1, 9, "at least once"), (2, 0, "2 times"), (2, 9, "2 times over 9s")]
 )
 def test_often(count, ends, often):
     """`{often}` reads well for one and for many."""

@@ -157,6 +157,13 @@ def test_tries_are_counted_once_whoever_prints_them():
     assert count_tries([]) == 0
 
 
+def test_rows_of_conditions_are_one_try():
+    """The rows of a node's conditions are one state, also when they are listed twice."""
+    rows = [event("node.status.unknown", at) for at in (0, 0, 0, 60)]
+    assert count_tries(rows) == 1
+    assert count_tries([*rows, event(FAILED, 70), event(FAILED, 80)]) > 1
+
+
 def test_a_stretch_ends_only_where_the_rule_says_so():
     """`healed.after` asks that the success comes so much later than the last failure."""
     one = rule("failed")

@@ -59,7 +59,8 @@ _LIKELY = lazy_regex(
     r"|handling request$|volume (?:called|is finished)$|(?:handler|method) failed$| - driver: "
 )
 _LINE = lazy_regex(
-    r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call|request|response|error|failed):? ?(.*)", re.DOTALL
+    r"(?:\[?ID: ?(\d+)\]? (?:Req-ID: (\S+) )?)?GRPC (call(?! failed)|request|response|error|(?:call )?failed):? ?(.*)",
+    re.DOTALL,
 )
 _WORDED = lazy_regex(
     r"(?:/csi\.v\d\.\w+/)?(\w+):? (?:(called)(?: with (?:args|req(?:uest)?))?:?"
@@ -119,7 +120,7 @@ def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcF
         return RpcFragment(CALL, method, call_id=call_id) if method else None
     if kind == "request":
         return RpcFragment(REQUEST, method, request_of(fields.get("request", rest)), call_id=call_id)
-    kind = "error" if kind == "failed" else kind
+    kind = "error" if kind.endswith("failed") else kind
     error = fields.get("err", fields.get("error", rest if kind == "error" else "")).strip()
     if error not in _NOTHING:
         return RpcFragment(ERROR, method, error=error, call_id=call_id, succeeded=False)

@@ -79,7 +79,8 @@ _NOTHING = lazy_regex(
 )
 _PATH = r"\\*[\"']?(?:file://)?/(?:etc|Users|system|nix|snap|workspace|kind|boot|config|var|run|home|root|tmp|usr|opt|mnt|proc|sys|dev|data|bin|lib|host|csi|hostfs|rootfs|secrets?|certs?|pki|tokens?|c|srv|private|keys?)(?:/[\w.@:+~-]*)+\\*[\"']?(?=[\s,;)\]}\"'\\&]|$)|[A-Z]:\\"
 _FILE = lazy_regex(_PATH)
-_ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)")
+# An error about a file of such a name, `/etc/passwd: input/output error`, whose first word is no word of prose.
+_ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)|(?i:input/output error|read-only file system)(?![\w/+=@$!%^~-])")
 WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
 _OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0,252}$|[a-z][a-z]*(?:[-.][a-z0-9]+)*$")
 _EXCEPT = lazy_regex(
