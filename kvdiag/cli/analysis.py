@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.case import load_patterns
-from kvdiag.base.errors import UsageError
-from kvdiag.cli.outlet import Notes, literal, print_note
+from kvdiag.base.errors import UsageError, check_choice
+from kvdiag.cli.outlet import UNREADABLE, Notes, literal, print_note
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
 from kvdiag.model.options import Options
@@ -21,7 +21,7 @@ from kvdiag.report.outputs import write_report
 
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
-FOUND, UNREADABLE = 1, 3
+FOUND = 1
 
 
 class OutputOptions(NamedTuple):
@@ -99,10 +99,8 @@ def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[
 
 def _check(output_options: OutputOptions) -> None:
     for option, output in (("-o", output_options.output), *(("--also", output) for output, _ in output_options.also)):
-        if output not in REPORTS:
-            raise UsageError(f"{option} {output}: unknown output; choose from {', '.join(REPORTS)}")
-    if output_options.fail_on not in FAIL_ON:
-        raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
+        check_choice(option, output, REPORTS)
+    check_choice("--fail-on", output_options.fail_on, FAIL_ON, what="severity")
 
 
 def _check_following(output_options: OutputOptions, outputs: Collection[str]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from kvdiag.analysis.explain import BLOCK, Explainer
 from kvdiag.analysis.redact import Redactor
-from kvdiag.base.errors import UsageError, skip_faults
+from kvdiag.base.errors import UsageError, check_choice, skip_faults
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
@@ -40,8 +40,7 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Explain a topic, rule, capability, event, RPC, reason or line."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     if block and mode not in {"", BLOCK}:
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))

@@ -15,7 +15,7 @@ from kvdiag.analysis.explain import Explainer
 from kvdiag.analysis.lint import check_patterns
 from kvdiag.analysis.rule_mutants import problems, prove, summary
 from kvdiag.analysis.rule_tests import failure, run_tests
-from kvdiag.base.errors import PatternError, UsageError
+from kvdiag.base.errors import PatternError, UsageError, check_choice
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
 from kvdiag.cli.help import PLAIN, Command
@@ -48,8 +48,7 @@ def list_rules(
     no_pager: NoPager = False,
 ) -> None:
     """List rules: id, severity, name, title."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     fitting = {fit.rule for fit in Explainer(folders(patterns)).fits(search)} if " " in search else set()
     rules = [rule for rule in load_rule_store([builtin_patterns(), *folders(patterns)]) if _has(rule, search, fitting)]
     document = {"rules": [_listed(rule) for rule in rules]}
@@ -173,8 +172,7 @@ def new(
     family: Annotated[str, typer.Option(help=", ".join(FAMILIES))] = "pod",
 ) -> None:
     """Create a rule file from a template."""
-    if family not in FAMILIES:
-        raise UsageError(f"--family {family}: unknown family; choose from {', '.join(FAMILIES)}")
+    check_choice("--family", family, FAMILIES, what="family")
     path = folder / family / f"{name}.yaml"
     if path.exists():
         raise UsageError(f"{path}: file exists")

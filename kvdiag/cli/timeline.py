@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.timeline import timelines
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import UsageError, check_choice
 from kvdiag.cli.arguments import LogOptions, Paths, PrintOptions, grouped
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
@@ -35,8 +35,7 @@ def command(
 ) -> None:
     """Show what happened to one pod, volume, sandbox or node."""
     kinds, name, paths = _parse_subject(kind, ref, paths or [])
-    if output not in TIMELINES:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
+    check_choice("-o", output, TIMELINES)
     notes = Notes()
     views = timelines(kinds, name, logs.of(paths), notes, raw=raw)
     is_text = output == "text"

@@ -180,12 +180,13 @@ def count_sentence(report: Report) -> str:
     by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
     symptoms = sum(finding.explained_by is not None for finding in report.findings)
-    parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else "No failure found"]
-    parts += [f"{_count_noun(symptoms, 'symptom')} explained"] if symptoms else []
-    return "; ".join([*parts, *([_count_noun(len(noted), "note")] if noted else [])])
+    parts = [f"{count_noun(len(found), 'failure')}: {graded}" if found else "No failure found"]
+    parts += [f"{count_noun(symptoms, 'symptom')} explained"] if symptoms else []
+    return "; ".join([*parts, *([count_noun(len(noted), "note")] if noted else [])])
 
 
-def _count_noun(number: int, word: str) -> str:
+def count_noun(number: int, word: str) -> str:
+    """Return `1 note` or `2 notes`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -230,12 +231,12 @@ def common_folder(report: Report) -> str:
 def verdict(report: Report) -> str:
     """`2 failures found, worst: high; 1 note`."""
     found, noted = failures(report.findings), notes(report.findings)
-    more = f"; {_count_noun(len(noted), 'note')}" if noted else ""
+    more = f"; {count_noun(len(noted), 'note')}" if noted else ""
     if not found:
         is_read = any(reading.records for reading in report.inputs)
         return f"no failure found{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
-    return f"{_count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
+    return f"{count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
 
 
 SENTENCES: Mapping[DoubtReason, str] = {
@@ -262,9 +263,9 @@ SENTENCES: Mapping[DoubtReason, str] = {
 
 def format_doubt(doubt: Doubt) -> str:
     """Return the sentence for a doubt. The caller must escape and redact it."""
-    values = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": format_duration(doubt.took)}
+    values = doubt._asdict() | {
+        "at": format_time(doubt.at),
+        "until": format_time(doubt.until),
+        "took": format_duration(doubt.took),
+    }
     return SENTENCES[doubt.reason].format_map(values)
-
-
-def _when(stamp: int) -> str:
-    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kvdiag.base.clock import MINUTE, format_duration, to_datetime
+from kvdiag.base.clock import MINUTE, format_duration, rfc3339
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, FindingTexts
@@ -130,7 +130,7 @@ class LazyTexts:
         """Return the values with those that only commands have: a word for any driver, and a time if it is known."""
         more = {"driver_sign": values.get("driver") or ANY_DRIVER}
         if not all(row.event.origin.source in self._inputs.history.unanchored for row in self._inputs.evidence):
-            more["since_time"] = to_datetime(self._inputs.span[0] - MINUTE).isoformat()[:19] + "Z"
+            more["since_time"] = rfc3339(self._inputs.span[0] - MINUTE, "seconds")
         return {**values, **more}
 
     def _says(self, values: Mapping[str, str]) -> str:
