@@ -114,16 +114,17 @@ class LazyTexts:
 
     def _values(self) -> dict[str, str]:
         """Return the values of the slots, with a generic name for an unnamed volume."""
-        rule, subject, events, evidence, _, _, tries, (begins, ends), end, *_ = self._inputs
-        values = slot_values(subject, events, tries, begins, ends)
-        prelude = [row.event for row in evidence if row.step in rule.follows]
+        inputs = self._inputs
+        rule, subject, (begins, ends) = inputs.rule, inputs.subject, inputs.span
+        values = slot_values(subject, inputs.events, inputs.tries, begins, ends)
+        prelude = [row.event for row in inputs.evidence if row.step in rule.follows]
         if rule.or_node and subject.kind is SubjectKind.NODE:
             values.setdefault("volume", UNNAMED_VOLUME)
         for event in prelude:
             for name, value in event.attrs.items():
                 values.setdefault(name, value)
         values.update(run_values(prelude))
-        values["lasted"] = format_duration((end.at or ends) - begins)
+        values["lasted"] = format_duration((inputs.end.at or ends) - begins)
         return values | cause_values(self.anatomy, values["text"])
 
     def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:
