@@ -8,6 +8,7 @@ from functools import cache, partial
 
 from kvdiag.base.clock import MINUTE, rfc3339, to_datetime
 from kvdiag.base.regex import lazy_regex
+from kvdiag.model.event import may_be_same_node
 from kvdiag.model.report import Finding, Need
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, Verdict
@@ -54,7 +55,7 @@ class CollectCommands:
 
     def _logged(self, node: str) -> set[str]:
         """Return the services of the node that have a log."""
-        found = {one.component for one in self._history.coverage if not node or not one.node or one.node == node}
+        found = {one.component for one in self._history.coverage if may_be_same_node(node, one.node)}
         return found | ({"runtime"} if found & _RUNTIMES else set())
 
     def _at_finding_time(self, text: str, finding: Finding, dialect: Dialect) -> str:

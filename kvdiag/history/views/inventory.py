@@ -193,5 +193,4 @@ def _used(timeline: Timeline, history: History) -> Iterator[Mapping[str, str]]:
 
 def ends(history: History, node: str) -> int:
     """When the kubelet's log on the node ends; where there is none, when the last event was."""
-    kubelet_ends = [c.ends for c in history.coverage if c.component == "kubelet" and (not node or c.node in {node, ""})]
-    return max(kubelet_ends, default=history.ends)
+    return max((coverage.ends for coverage in history.coverage_of("kubelet", node)), default=history.ends)
