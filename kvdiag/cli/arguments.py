@@ -45,10 +45,6 @@ Also = Annotated[
     typer.Option("--also", metavar="FORMAT=FILE", help="Write the report in this format into a file, too. Repeatable."),
 ]
 OutputFile = Annotated[Path | None, typer.Option("--output-file", metavar="FILE", help="Write the report here.")]
-VerboseOption = Annotated[
-    int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
-]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print at once (also $KVDIAG_PAGER, $PAGER).")]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 
@@ -147,10 +143,17 @@ class FindingOptions(NamedTuple):
 class PrintOptions(NamedTuple):
     """How the output is printed."""
 
-    verbose: VerboseOption = 0
-    no_color: NoColor = False
+    verbose: Annotated[
+        int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
+    ] = 0
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False
     no_pager: NoPager = False
     no_redact: NoRedact = False
+
+    @property
+    def switches(self) -> dict[str, bool]:
+        """Return what `open_output` takes of them."""
+        return {"no_color": self.no_color, "no_pager": self.no_pager, "no_redact": self.no_redact}
 
 
 def grouped(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -38,13 +38,12 @@ def command(
         report = analyze(options, on_read)
     for note in (*report.problems, *report.notes):
         print_note(note)
-    with open_output(output_file, text=output == "text", no_pager=printing.no_pager) as (stream, style):
-        render_options = style._replace(redact=not printing.no_redact)
+    with open_output(output_file, text=output == "text", **printing.switches) as (stream, style):
         if output == "text":
             from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
 
-            write_text(report.errors, stream, render_options, show_benign=show_benign)
+            write_text(report.errors, stream, style, show_benign=show_benign)
         else:
             write = write_errors_json if output == "json" else write_errors_yaml
-            write(report.errors, stream, render_options, show_benign=show_benign)
+            write(report.errors, stream, style, show_benign=show_benign)
     raise typer.Exit(exit_code(report, NEVER))

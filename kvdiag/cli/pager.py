@@ -26,9 +26,14 @@ _VERSION = lazy_regex(r"less (\d+)")
 
 @contextlib.contextmanager
 def open_output(
-    file: Path | None = None, *, text: bool, no_color: bool = False, no_pager: bool = False
+    file: Path | None = None,
+    *,
+    text: bool,
+    no_color: bool = False,
+    no_pager: bool = False,
+    no_redact: bool = False,
 ) -> Iterator[tuple[TextIO, RenderOptions]]:
-    """Open the output of a command, with its style; only text for people is paged and styled.
+    """Open the output of a command, with its options for rendering; only text for people is paged and styled.
 
     Raise UsageError if the file cannot be written.
     """
@@ -37,7 +42,8 @@ def open_output(
         literal(stream, "text" if text else ""),
         paged(stream, is_wanted=text and not no_pager) as out,
     ):
-        yield out, detect_style(stream, no_color=no_color) if text else RenderOptions()
+        style = detect_style(stream, no_color=no_color) if text else RenderOptions()
+        yield out, style._replace(redact=not no_redact)
 
 
 @contextlib.contextmanager

@@ -38,12 +38,8 @@ def command(
     check_choice("-o", output, TIMELINES)
     notes = Notes()
     views = timelines(kinds, name, logs.of(paths), notes, raw=raw)
-    is_text = output == "text"
-    with open_output(output_file, text=is_text, no_color=printing.no_color, no_pager=printing.no_pager) as (
-        stream,
-        style,
-    ):
-        timeline_writer(output)(views, stream, style._replace(verbose=verbose, redact=not printing.no_redact))
+    with open_output(output_file, text=output == "text", **printing.switches) as (stream, style):
+        timeline_writer(output)(views, stream, style._replace(verbose=verbose))
     raise typer.Exit(notes.exit_code)
 
 
