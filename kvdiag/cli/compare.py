@@ -30,6 +30,6 @@ def command(
     check_choice("-o", output, OUTPUTS)
     notes = Notes()
     comparison = compare(left, right, logs.of(paths), notes)
-    with open_output(None, text=output == "text", **printing.switches) as (stream, style):
+    with open_output(None, output, **printing.switches) as (stream, style):
         write_comparison(comparison, output, stream, style)
     raise typer.Exit(notes.exit_code)

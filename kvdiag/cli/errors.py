@@ -38,7 +38,7 @@ def command(
         report = analyze(options, on_read)
     for note in (*report.problems, *report.notes):
         print_note(note)
-    with open_output(output_file, text=output == "text", **printing.switches) as (stream, style):
+    with open_output(output_file, output, **printing.switches) as (stream, style):
         if output == "text":
             from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
 

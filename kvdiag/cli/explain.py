@@ -47,7 +47,7 @@ def command(
     notes = Notes()
     pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), notes, is_redacted=not no_redact)
     is_followed = words == [STDIN]  # print a page for each line as soon as it is read
-    with open_output(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
+    with open_output(None, output, no_pager=no_pager or is_followed) as (stream, _):
         for number, (text, values) in enumerate(pages):
             shown = ("\n" if number else "") + _safe(text)
             stream.write(json_text(values, redact=not no_redact) if output == "json" else shown)

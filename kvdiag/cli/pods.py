@@ -64,6 +64,6 @@ def show(kind: SubjectKind, options: Options, inventory: InventoryOptions, print
         result = take_inventory(options, filters, on_read)
     for note in map(str, result.problems):
         print_note(note)
-    with open_output(None, text=inventory.output in {"text", "wide"}, **printing.switches) as (stream, style):
+    with open_output(None, inventory.output, **printing.switches) as (stream, style):
         write(result.inventory, stream, inventory.output, style)
     return reading_code(result.problems, understood=result.understood)

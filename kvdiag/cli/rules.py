@@ -57,7 +57,7 @@ def list_rules(
     elif output == "yaml":
         write_yaml(document, sys.stdout, redact=False)
     else:
-        with open_output(text=True, no_pager=no_pager) as (stream, style):
+        with open_output(no_pager=no_pager) as (stream, style):
             stream.writelines(_table(rules, style.width))
 
 
@@ -99,7 +99,7 @@ def show(
     """Show one rule in full: what it matches, why it happens, what to do."""
     rules = load_rule_store([builtin_patterns(), *folders(patterns)])
     page = clean(show_rule(_chosen(rules, [rule])[0]), redact=False, newlines=True)
-    with open_output(text=True, no_pager=no_pager) as (stream, _):
+    with open_output(no_pager=no_pager) as (stream, _):
         stream.write(page + "\n")
 
 

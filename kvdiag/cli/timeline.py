@@ -38,7 +38,7 @@ def command(
     check_choice("-o", output, TIMELINES)
     notes = Notes()
     views = timelines(kinds, name, logs.of(paths), notes, raw=raw)
-    with open_output(output_file, text=output == "text", **printing.switches) as (stream, style):
+    with open_output(output_file, output, **printing.switches) as (stream, style):
         timeline_writer(output)(views, stream, style._replace(verbose=verbose))
     raise typer.Exit(notes.exit_code)
 
