@@ -10,9 +10,10 @@ from kvdiag.base.clock import format_duration
 from kvdiag.model.views import Comparison
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import linked
-from kvdiag.report.comparison_text import ComparedText, ComparisonText, SideText, StepText
+from kvdiag.report.comparison_text import ComparisonText, SideText, StepText
 from kvdiag.report.comparison_values import plain_comparison
 from kvdiag.report.jsontext import json_text
+from kvdiag.report.line_text import FindingLine
 
 OUTPUTS = ("text", "json")
 LEAST = 40  # columns
@@ -62,7 +63,7 @@ class _Renderer:
         if len(side.only) > MOST:
             yield f"  and {len(side.only) - MOST} more"
 
-    def _findings(self, name: str, found: Sequence[ComparedText]) -> Iterator[str]:
+    def _findings(self, name: str, found: Sequence[FindingLine]) -> Iterator[str]:
         """Yield the findings about one side, with the command that explains the cause, or the finding without one."""
         if found:
             yield from ("", f"Found of {name}")

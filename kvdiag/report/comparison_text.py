@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kvdiag.base.clock import to_datetime
-from kvdiag.model.views import ComparedFinding, ComparedSide, Comparison, StepTaken
+from kvdiag.model.views import ComparedSide, Comparison, StepTaken
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import cause_phrase, explain_command
+from kvdiag.report.line_text import FindingLine, finding_line
 from kvdiag.safe.clean import SafeText, clean
 
 
@@ -30,21 +29,13 @@ class SlowerText(NamedTuple):
     right: int
 
 
-class ComparedText(NamedTuple):
-    """A finding about one side; `cause` is empty for a finding that is a cause itself."""
-
-    text: SafeText
-    cause: SafeText
-    command: str
-
-
 class SideText(NamedTuple):
     """One of the two: its steps that are not in the other, its state, and its findings."""
 
     name: SafeText
     only: tuple[StepText, ...]
     state: str
-    findings: tuple[ComparedText, ...]
+    findings: tuple[FindingLine, ...]
 
 
 class ComparisonText:
@@ -58,8 +49,9 @@ class ComparisonText:
         self.sides = (self._side(comparison.left), self._side(comparison.right))
 
     def _side(self, side: ComparedSide) -> SideText:
-        only = tuple(map(self._step, side.only))
-        return SideText(self._clean(side.name), only, side.state, tuple(self._findings(side.findings)))
+        listed = [one.finding for one in side.findings]
+        findings = tuple(finding_line(one, cause, listed, redact=self._redact) for one, cause in side.findings)
+        return SideText(self._clean(side.name), tuple(map(self._step, side.only)), side.state, findings)
 
     def _step(self, step: StepTaken) -> StepText:
         event = step.event
@@ -70,15 +62,6 @@ class ComparisonText:
             self._clean(str(event.origin)),
             file_uri(event.origin, redact=self._redact),
         )
-
-    def _findings(self, found: Sequence[ComparedFinding]) -> Iterator[ComparedText]:
-        listed = [one.finding for one in found]
-        for finding, cause in found:
-            yield ComparedText(
-                self._clean(f"{finding.rule.name}: {finding.says}"),
-                self._clean(cause_phrase(cause, is_listed=cause in listed) if cause else ""),
-                explain_command((cause or finding).rule.name),
-            )
 
     def _clean(self, text: str) -> SafeText:
         return clean(text, redact=self._redact)
