@@ -14,7 +14,7 @@ from kvdiag.cli.arguments import Limit, LogOptions, Paths, PrintOptions, grouped
 from kvdiag.cli.outlet import print_note
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
-from kvdiag.report.errors_json import OUTPUTS, write_errors_json, write_errors_yaml
+from kvdiag.report.errors_json import OUTPUTS, write_errors
 
 
 @grouped("verbose", "no_color")
@@ -39,11 +39,5 @@ def command(
     for note in (*report.problems, *report.notes):
         print_note(note)
     with open_output(output_file, output, **printing.switches) as (stream, style):
-        if output == "text":
-            from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
-
-            write_text(report.errors, stream, style, show_benign=show_benign)
-        else:
-            write = write_errors_json if output == "json" else write_errors_yaml
-            write(report.errors, stream, style, show_benign=show_benign)
+        write_errors(report.errors, output, stream, style, show_benign=show_benign)
     raise typer.Exit(exit_code(report, NEVER))

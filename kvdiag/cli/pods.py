@@ -65,5 +65,5 @@ def show(kind: SubjectKind, options: Options, inventory: InventoryOptions, print
     for note in map(str, result.problems):
         print_note(note)
     with open_output(None, inventory.output, **printing.switches) as (stream, style):
-        write(result.inventory, stream, inventory.output, style)
+        write(result.inventory, inventory.output, stream, style)
     return reading_code(result.problems, understood=result.understood)

@@ -12,7 +12,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import linked
 from kvdiag.report.comparison_text import ComparisonText, SideText, StepText
 from kvdiag.report.comparison_values import plain_comparison
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import write_json
 from kvdiag.report.line_text import FindingLine
 
 OUTPUTS = ("text", "json")
@@ -23,7 +23,7 @@ MOST = 12  # steps of one side that are named
 def write_comparison(comparison: Comparison, output: str, stream: TextIO, options: RenderOptions) -> None:
     """Print the comparison; `output` is one of OUTPUTS."""
     if output == "json":
-        stream.write(json_text(plain_comparison(comparison), redact=options.redact, indent=1))
+        write_json(plain_comparison(comparison), stream, redact=options.redact)
         return
     text = ComparisonText(comparison, redact=options.redact)
     stream.writelines(line + "\n" for line in _Renderer(text, options).lines())
