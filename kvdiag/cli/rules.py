@@ -178,9 +178,8 @@ def new(
         raise UsageError(f"{path}: file exists")
     rule_folders = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
     is_user_rule = folder.resolve() != builtin_patterns().resolve()
-    used_ids = (
-        {rule.id for rule in load(rule_folders).rules} if rule_folders else set()
-    )  # also beside files that are broken
+    # Also beside files that are broken.
+    used_ids = {rule.id for rule in load(rule_folders).rules} if rule_folders else set()
     used_ids |= {head.id for head in load_rule_store([builtin_patterns()]).summaries} if is_user_rule else set()
     text = new_rule(name, family, used_ids, is_user_rule=is_user_rule)
     path.parent.mkdir(parents=True, exist_ok=True)

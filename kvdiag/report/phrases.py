@@ -58,9 +58,8 @@ def safe_fix(fix: Fix, *, redact: bool) -> Fix:
     return fix if clean(fix.run, redact=redact) == fix.run else fix._replace(run="", withheld=WITHHELD)
 
 
-GUESSED = lazy_regex(
-    r"the file's date|assumed from today|without a time"
-)  # the clock was assumed, as no log has the date
+# The clock was assumed, as no log has the date.
+GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]

@@ -55,9 +55,8 @@ class LifecycleBuilder:
                         self._started[event.component, node].append(event.time)
                     elif event.kind in reboots:
                         self._reboots[node].append(self._at_boot(event, node))
-        self._ended = {
-            event.origin.source: event.ends for event in history.events
-        }  # in order of time: the last one stays
+        # In order of time: the last one stays.
+        self._ended = {event.origin.source: event.ends for event in history.events}
         self._lost: dict[tuple[str, str], list[int]] = {}
         self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
         self._static = {

@@ -22,9 +22,8 @@ FAILED = (".failed", "-failed", ".timeout")
 SUCCEEDED = ".succeeded"
 ECHOES = frozenset({"pod.sync.failed"})  # repeats another failure, if there is one
 STABLE = ("unique_name", "volume_handle", "staging_path", "attachment")  # names of a volume that do not change
-NOT_OPERATIONS = frozenset(
-    {"runtime.status.failed", "pod.probe.failed"}
-)  # no operation: a container that is gone, a judgement
+# No operation: a container that is gone, a judgement.
+NOT_OPERATIONS = frozenset({"runtime.status.failed", "pod.probe.failed"})
 
 Key = tuple[SubjectKind, str]
 
