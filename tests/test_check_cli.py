@@ -193,6 +193,15 @@ def test_no_command_of_a_runner_in_what_other_commands_print(kvdiag, tmp_path, c
     assert lines[0] not in lines[1:]
 
 
+def test_no_command_of_a_runner_in_followed_findings(kvdiag):
+    """The lines of findings that are printed while a log grows are not obeyed either."""
+    log = (SAMPLES / "hostpath-driver-lost-state" / "kubelet.log").read_bytes()
+    lines = kvdiag("analyze", "--follow", "-o", "compact", stdin=log, GITHUB_ACTIONS="true").stdout.splitlines()
+    assert len(lines) > 2
+    assert lines[0].startswith("::stop-commands::")
+    assert lines[-1] == f"::{lines[0].removeprefix('::stop-commands::')}::"
+
+
 def test_one_run_writes_several_formats(kvdiag, tmp_path):
     """`--also` writes further formats of the same report into files; another form or format is refused first."""
     log = "sample-logs/hostpath-driver-lost-state"

@@ -76,7 +76,7 @@ def test_its_own_tests_pass(rule):
 
 def told_once(rule: Rule, test: RuleTest) -> Verdicts:
     """Give what a test gets in its first telling."""
-    telling = next(logs_of_test(rule, test, every=False))
+    telling = next(logs_of_test(rule, test))
     return Verdicts(
         rule, test, verdicts_of(rule, history_of(telling.log, test, vocabulary()), vocabulary()), telling.wordings
     )
@@ -158,7 +158,7 @@ def test_a_rule_that_a_look_alike_names_is_the_one_that_is_found(name, other):
 
 def causes_beside(rule: Rule, other: Rule, test: RuleTest) -> set[str]:
     """Give the rules of the two that have a finding which nothing explains, in the first telling of a test."""
-    history = history_of(next(logs_of_test(other, test, every=False)).log, test, vocabulary())
+    history = history_of(next(logs_of_test(other, test)).log, test, vocabulary())
     ranked = rank(list(find((rule, other), history, vocabulary().kinds)), history)
     return {one.rule.name for one in ranked if one.explained_by is None}
 

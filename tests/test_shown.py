@@ -185,7 +185,7 @@ def known(folder: Path, *what: str) -> Callable[[str, TextIO, RenderOptions], No
             return lambda form, out, looks: timeline_writer(form)(lines, out, looks)
         case _:
             taken = take_inventory(options, InventoryFilter(kind=SubjectKind(what[0].removesuffix("s"))))
-            return lambda form, out, looks: write(taken.inventory, out, form, looks)
+            return lambda form, out, looks: write(taken.inventory, form, out, looks)
 
 
 def written(folder: Path, command: Sequence[str], *, redact: bool) -> str:

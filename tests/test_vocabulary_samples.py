@@ -10,7 +10,7 @@ import pytest
 
 from kvdiag.analysis.case import load_patterns
 from kvdiag.events.embedded_errors import trim_to_string
-from kvdiag.events.lint import lint
+from kvdiag.events.lint import lint_events
 from kvdiag.events.matching import Matcher
 from kvdiag.events.names import PLACEHOLDERS, refs_of
 from kvdiag.inputs.scan.choose import make_scanner
@@ -42,7 +42,7 @@ def read(line, kind=""):
 
 def test_lint_finds_nothing():
     """Anchors are safe and telling, ranges can be read, and each wording has a sample of its own."""
-    assert [str(problem) for problem in lint(VOCABULARY)] == []
+    assert [str(problem) for problem in lint_events(VOCABULARY.entries)] == []
 
 
 def test_files_are_short():

@@ -111,7 +111,7 @@ def _rule(rule: Rule, vocabulary: Vocabulary) -> Iterator[str]:
 def first_found(rule: Rule, vocabulary: Vocabulary) -> Finding | None:
     """Return the finding of the first test that expects one."""
     for test in (test for test in rule.tests if test.finds):
-        for log in logs_of_test(rule, test, every=False):
+        for log in logs_of_test(rule, test):
             history = history_of(log.log, test, vocabulary)
             return next(iter(find((rule,), history, vocabulary.kinds)), None)
     return None

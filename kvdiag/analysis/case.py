@@ -323,10 +323,8 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
     for read in reads:
         log, survey = read.log, read.survey
         clock, outputs = clocks[log.source], len({fact.line for fact in read.facts})
-        edges = (
-            (log.first, 0),
-            (log.last, log.lines),
-        )  # the first line need not be the oldest, nor the last one the newest
+        # The first line need not be the oldest, nor the last one the newest.
+        edges = ((log.first, 0), (log.last, log.lines))
         span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
         span += [time for time in (clock.span(log.raw_events) if log.raw_events else ()) if not is_unanchored(time)]
         yield Reading(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from kvdiag.analysis.case import Case, Note, read_with_notes
@@ -37,7 +36,10 @@ def compare(left: str, right: str, options: Options, note: Note) -> Comparison:
         one, other = (_look_up_one(history, kind, name) for name in (left, right))
         if one is not None and other is not None:
             comparison = compare_lives(build_lifecycle(one, history), build_lifecycle(other, history))
-            return replace(comparison, found_left=_found(findings, one), found_right=_found(findings, other))
+            return comparison._replace(
+                left=comparison.left._replace(findings=_found(findings, one)),
+                right=comparison.right._replace(findings=_found(findings, other)),
+            )
     raise UsageError(f"{left!r} and {right!r} are neither two pods or volumes in these logs nor two log files")
 
 

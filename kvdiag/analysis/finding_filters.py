@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kvdiag.base.clock import DAY, rfc3339
-from kvdiag.base.errors import InputError, UsageError, WindowError
+from kvdiag.base.errors import InputError, UsageError, WindowError, check_choice
 from kvdiag.base.suggestions import nearest
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.history.ingest.log_events import LogEvents
@@ -50,9 +50,7 @@ def _second(stamp: int) -> str:
 
 def severity_of(word: str, option: str) -> Severity:
     """Return the lowest requested severity. Raise UsageError, which names the option, for an unknown word."""
-    known = [severity.label for severity in Severity]
-    if word not in known:
-        raise UsageError(f"{option} {clean(word)}: unknown severity; choose from {', '.join(known)}")
+    check_choice(option, clean(word), [severity.label for severity in Severity], what="severity")
     return Severity.from_label(word)
 
 

@@ -11,7 +11,7 @@ from kvdiag.base.errors import PatternError
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.suggestions import suggestion
 from kvdiag.base.yamlread import read_yaml
-from kvdiag.events.lint import lint_user_events, read_user_events
+from kvdiag.events.lint import lint_events, read_user_events
 from kvdiag.events.template import template_fault
 from kvdiag.events.vocabulary import EVENTS, make_vocabulary, read_entries, user_event_folders
 from kvdiag.history.lifecycles.load import lint as lint_lifecycles
@@ -39,7 +39,7 @@ def check_patterns(folders: Sequence[Path]) -> tuple[Library, list[PatternError]
         entries, broken = read_user_events(folder)
         user_entries += entries
         faults += broken
-    found = list(lint_user_events(user_entries, known)) if user_entries else []
+    found = list(lint_events(user_entries, known)) if user_entries else []
     broken_places = {fault.place for fault in found}
     valid_entries = [
         entry for entry in user_entries if not broken_places & {entry.place, *(one.place for one in entry.wordings)}

@@ -59,9 +59,8 @@ def group_lines(lines: Iterable[str]) -> Iterator[list[Part]]:
 
 def without_secrets(group: Sequence[Part]) -> list[str]:
     """Return the lines of a group without secrets, also those that only several lines together reveal."""
-    widths = [
-        0 if part.tail.strip() else len(part.head + part.body) for part in group
-    ]  # a line with a suffix is complete
+    # A line with a suffix is complete.
+    widths = [0 if part.tail.strip() else len(part.head + part.body) for part in group]
     bodies = redacted_lines([part.body for part in group], widths)
     shown = (part.head + body + part.tail for part, body in zip(group, bodies, strict=True))
     # A carrier's prefix rarely contains a secret or the name of one, and searching it would double the time.

@@ -47,18 +47,18 @@ class Verdicts:
         return is_expected(self.test, self.got)
 
 
-def run_tests(rule: Rule, vocabulary: Vocabulary, *, every: bool = False) -> Iterator[Verdicts]:
-    """Run every test of a rule; `vocabulary` contains its raw lines. Stories use `every` wording or few.
+def run_tests(rule: Rule, vocabulary: Vocabulary) -> Iterator[Verdicts]:
+    """Run every test of a rule, stories in few wordings; `vocabulary` contains its raw lines.
 
     Raise PatternError if a story cannot be synthesized.
     """
     for test in rule.tests:
-        yield _run_test(rule, test, vocabulary, every=every)
+        yield _run_test(rule, test, vocabulary)
 
 
-def _run_test(rule: Rule, test: RuleTest, vocabulary: Vocabulary, *, every: bool) -> Verdicts:
+def _run_test(rule: Rule, test: RuleTest, vocabulary: Vocabulary) -> Verdicts:
     last = Verdicts(rule, test, {}, log_count=0)
-    for log in logs_of_test(rule, test, every=every):
+    for log in logs_of_test(rule, test):
         got = verdicts_of(rule, history_of(log.log, test, vocabulary), vocabulary)
         last = Verdicts(rule, test, got, log.wordings, last.log_count + 1)
         if not last.passed:
@@ -66,7 +66,7 @@ def _run_test(rule: Rule, test: RuleTest, vocabulary: Vocabulary, *, every: bool
     return last
 
 
-def logs_of_test(rule: Rule, test: RuleTest, *, every: bool) -> Iterator[SynthesizedLog]:
+def logs_of_test(rule: Rule, test: RuleTest, *, every: bool = False) -> Iterator[SynthesizedLog]:
     """Yield the logs of a test: of a story in few wordings or in `every` one, of a near miss in few.
 
     Raise PatternError if a story cannot be synthesized.

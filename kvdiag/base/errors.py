@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 
 class KvdiagError(Exception):
@@ -17,6 +17,12 @@ class KvdiagError(Exception):
 
 class UsageError(KvdiagError):
     """An invalid option or argument."""
+
+
+def check_choice(option: str, word: str, known: Collection[str], *, what: str = "output") -> None:
+    """Raise UsageError if the value of an option is not among the known ones; `what` says what they are."""
+    if word not in known:
+        raise UsageError(f"{option} {word}: unknown {what}; choose from {', '.join(known)}")
 
 
 class InputError(KvdiagError):

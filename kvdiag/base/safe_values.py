@@ -13,9 +13,8 @@ from kvdiag.base.regex import lazy_regex
 
 LONGEST = 4096
 _UID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}")
-_NAME = lazy_regex(
-    r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
-)  # a DNS subdomain, which Kubernetes requires of most names
+# A DNS subdomain, which Kubernetes requires of most names.
+_NAME = lazy_regex(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _POD = lazy_regex(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _ID = lazy_regex(r"[0-9a-f]{12,64}")
 _PATH = lazy_regex(r"(?:/[A-Za-z0-9_.~:@%+=,^#-]+)+")

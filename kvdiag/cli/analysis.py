@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.case import load_patterns
-from kvdiag.base.errors import UsageError
-from kvdiag.cli.outlet import Notes, literal, print_note
+from kvdiag.base.errors import UsageError, check_choice
+from kvdiag.cli.outlet import UNREADABLE, Notes, outlet, print_note
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
 from kvdiag.model.options import Options
@@ -21,7 +22,7 @@ from kvdiag.report.outputs import write_report
 
 NEVER = "never"
 FAIL_ON = (NEVER, *(severity.label for severity in Severity))
-FOUND, UNREADABLE = 1, 3
+FOUND = 1
 
 
 class OutputOptions(NamedTuple):
@@ -41,6 +42,10 @@ class OutputOptions(NamedTuple):
     no_pager: bool = False
     links: bool = True
 
+    def open_output(self) -> AbstractContextManager[tuple[TextIO, RenderOptions]]:
+        """Open the output of the report. Raise UsageError if the file cannot be written."""
+        return open_output(self.output_file, self.output, no_color=self.no_color, no_pager=self.no_pager)
+
     def render_options(self, style: RenderOptions) -> RenderOptions:
         """Return the options for rendering in this style."""
         links = style.links and self.links
@@ -50,24 +55,18 @@ class OutputOptions(NamedTuple):
 def run_analysis(options: Options, output_options: OutputOptions) -> int:
     """Analyze, print the report, return the exit code. Raise UsageError for an unknown output or severity."""
     _check(output_options)
-    no_color = output_options.no_color
-    leave_out_known = _known_filter(
-        options, output_options
-    )  # before reading logs, so that errors in these files are reported at once
+    # Before the logs are read, so that errors in these files are reported at once.
+    leave_out_known = _known_filter(options, output_options)
     with progress(quiet=output_options.quiet) as on_read:
         report = analyze(options, on_read, lanes=bool(WITH_LANES & {output_options.output, *dict(output_options.also)}))
     report = leave_out_known(report)
     for note in (*report.problems, *(() if output_options.quiet else report.notes)):
         print_note(note)
-    is_text, no_pager = output_options.output == "text", output_options.no_pager
-    with (
-        open_output(output_options.output_file, text=is_text, no_color=no_color, no_pager=no_pager) as (stream, style),
-        literal(stream, "" if is_text else output_options.output),  # for text, open_output() does it
-    ):
+    with output_options.open_output() as (stream, style):
         write_report(output_options.output, report, stream, output_options.render_options(style))
     for output, path in output_options.also:
-        with open_output(path, text=False, no_color=True, no_pager=True) as (stream, style), literal(stream, output):
-            write_report(output, report, stream, output_options.render_options(style))
+        with outlet(path) as stream:
+            write_report(output, report, stream, output_options.render_options(RenderOptions()))
     if output_options.write_baseline is not None:
         return exit_code(report, NEVER)
     return exit_code(report, output_options.fail_on)
@@ -99,10 +98,8 @@ def _known_filter(options: Options, output_options: OutputOptions) -> Callable[[
 
 def _check(output_options: OutputOptions) -> None:
     for option, output in (("-o", output_options.output), *(("--also", output) for output, _ in output_options.also)):
-        if output not in REPORTS:
-            raise UsageError(f"{option} {output}: unknown output; choose from {', '.join(REPORTS)}")
-    if output_options.fail_on not in FAIL_ON:
-        raise UsageError(f"--fail-on {output_options.fail_on}: unknown severity; choose from {', '.join(FAIL_ON)}")
+        check_choice(option, output, REPORTS)
+    check_choice("--fail-on", output_options.fail_on, FAIL_ON, what="severity")
 
 
 def _check_following(output_options: OutputOptions, outputs: Collection[str]) -> None:
@@ -127,8 +124,7 @@ def run_following(options: Options, output_options: OutputOptions) -> int:
     notes = Notes()
     follower = Follower(options, notes)
     worst, write_change = -1, CHANGES[output_options.output]
-    is_text, no_color = output_options.output == "text", output_options.no_color
-    with open_output(output_options.output_file, text=is_text, no_color=no_color, no_pager=True) as (stream, style):
+    with output_options._replace(no_pager=True).open_output() as (stream, style):
         render_options = output_options.render_options(style)._replace(quiet=True)
         for change in follower.changes():
             write_change(change.finding, change.at, stream, render_options, is_over=change.is_over)

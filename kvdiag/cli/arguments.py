@@ -28,27 +28,6 @@ def choices(values: Sequence[str]) -> str:
 Paths = Annotated[
     list[str] | None, typer.Argument(metavar="PATH", help="Files, folders, archives, or - for stdin (default).")
 ]
-YearOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="YEAR",
-        help="Year of the first line, for logs whose timestamps have no year.",
-        min=1990,
-        max=2200,
-    ),
-]
-ZoneOption = Annotated[
-    str,
-    typer.Option("--tz", metavar="ZONE", help="Time zone, for logs whose timestamps have none: +08:00, Asia/Shanghai."),
-]
-Since = Annotated[
-    str,
-    typer.Option(
-        metavar="TIME",
-        help="Only events after this time: RFC 3339, '2 hours ago', -3h, or 20:31 on the last day of the logs.",
-    ),
-]
-Until = Annotated[str, typer.Option(metavar="TIME", help="Only events before this time.")]
 PatternFolders = Annotated[
     list[Path] | None, typer.Option(metavar="DIR", help="Load more rules from this folder. Repeatable.")
 ]
@@ -61,95 +40,42 @@ Limit = Annotated[
         "--limit-seconds", metavar="N", min=0.1, help="Stop reading after N seconds, report what was not read, exit 3."
     ),
 ]
-Jobs = Annotated[
-    int,
-    typer.Option("-j", "--jobs", metavar="N", min=0, help="Read logs with N processes; 0: one for each core, up to 8."),
-]
-NamespaceOption = Annotated[
-    str,
-    typer.Option(
-        "-n",
-        "--namespace",
-        metavar="NAME",
-        help="Only findings of this namespace.",
-    ),
-]
-PodOption = Annotated[
-    str,
-    typer.Option(
-        "--pod",
-        metavar="NAME",
-        help="Only findings of this pod: name, ns/name or UID.",
-    ),
-]
-VolumeOption = Annotated[
-    str,
-    typer.Option(
-        "--volume",
-        metavar="NAME",
-        help="Only findings of this volume: PV name or handle.",
-    ),
-]
-NodeOption = Annotated[str, typer.Option("--node", metavar="NAME", help="Only findings of this node.")]
-SeverityOption = Annotated[
-    str,
-    typer.Option(
-        "--severity",
-        metavar=choices(LEVELS),
-        help="Only findings of this severity or above.",
-    ),
-]
-RuleOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rule",
-        metavar="RULE",
-        help="Only this rule, by id or name. Repeatable.",
-    ),
-]
-ComponentOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--component",
-        metavar="NAME=VERSION",
-        help="Component version not found in the logs: kubelet=1.29.3.",
-    ),
-]
-ShowPossible = Annotated[
-    bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
-]
 Also = Annotated[
     list[str] | None,
     typer.Option("--also", metavar="FORMAT=FILE", help="Write the report in this format into a file, too. Repeatable."),
 ]
 OutputFile = Annotated[Path | None, typer.Option("--output-file", metavar="FILE", help="Write the report here.")]
-VerboseOption = Annotated[
-    int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
-]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print at once (also $KVDIAG_PAGER, $PAGER).")]
-BaselineOption = Annotated[
-    Path | None, typer.Option("--baseline", metavar="FILE", help="Leave out findings of this baseline.")
-]
-WriteBaseline = Annotated[
-    Path | None, typer.Option("--write-baseline", metavar="FILE", help="Write a baseline of the findings; exit 0.")
-]
-SuppressionsOption = Annotated[
-    Path | None,
-    typer.Option("--suppressions", metavar="FILE", help="Leave out what this file lists with reason and expiry."),
-]
 NoRedact = Annotated[bool, typer.Option("--no-redact", help="Show passwords, tokens and keys found in the logs.")]
 
 
 class LogOptions(NamedTuple):
     """Which lines are read, with which rules, and how their time is read."""
 
-    since: Since = ""
-    until: Until = ""
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Only events after this time: RFC 3339, '2 hours ago', -3h, or 20:31 on the last day of the logs.",
+        ),
+    ] = ""
+    until: Annotated[str, typer.Option(metavar="TIME", help="Only events before this time.")] = ""
     patterns: PatternFolders = None
-    year: YearOption = None
-    tz: ZoneOption = ""
-    jobs: Jobs = 0
+    year: Annotated[
+        int | None,
+        typer.Option(
+            metavar="YEAR", help="Year of the first line, for logs whose timestamps have no year.", min=1990, max=2200
+        ),
+    ] = None
+    tz: Annotated[
+        str, typer.Option(metavar="ZONE", help="Time zone, for logs whose timestamps have none: +08:00, Asia/Shanghai.")
+    ] = ""
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "-j", "--jobs", metavar="N", min=0, help="Read logs with N processes; 0: one for each core, up to 8."
+        ),
+    ] = 0
 
     def of(self, paths: Sequence[str] | None) -> Options:
         """Return the options for these paths. Raise UsageError for an invalid value."""
@@ -171,17 +97,32 @@ class LogOptions(NamedTuple):
 class FindingOptions(NamedTuple):
     """Which findings are reported."""
 
-    namespace: NamespaceOption = ""
-    pod: PodOption = ""
-    volume: VolumeOption = ""
-    node: NodeOption = ""
-    severity: SeverityOption = Severity.INFO.label
-    rule: RuleOption = None
-    component: ComponentOption = None
-    show_possible: ShowPossible = True
-    baseline: BaselineOption = None
-    write_baseline: WriteBaseline = None
-    suppressions: SuppressionsOption = None
+    namespace: Annotated[
+        str, typer.Option("-n", "--namespace", metavar="NAME", help="Only findings of this namespace.")
+    ] = ""
+    pod: Annotated[str, typer.Option(metavar="NAME", help="Only findings of this pod: name, ns/name or UID.")] = ""
+    volume: Annotated[str, typer.Option(metavar="NAME", help="Only findings of this volume: PV name or handle.")] = ""
+    node: Annotated[str, typer.Option(metavar="NAME", help="Only findings of this node.")] = ""
+    severity: Annotated[str, typer.Option(metavar=choices(LEVELS), help="Only findings of this severity or above.")] = (
+        Severity.INFO.label
+    )
+    rule: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Only this rule, by id or name. Repeatable.")
+    ] = None
+    component: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VERSION", help="Component version not found in the logs: kubelet=1.29.3."),
+    ] = None
+    show_possible: Annotated[
+        bool, typer.Option("--show-possible/--hide-possible", help="Show or hide findings the logs cannot confirm.")
+    ] = True
+    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Leave out findings of this baseline.")] = None
+    write_baseline: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a baseline of the findings; exit 0.")
+    ] = None
+    suppressions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Leave out what this file lists with reason and expiry.")
+    ] = None
     limit_seconds: Limit = None
 
     def added(self, options: Options) -> Options:
@@ -202,10 +143,17 @@ class FindingOptions(NamedTuple):
 class PrintOptions(NamedTuple):
     """How the output is printed."""
 
-    verbose: VerboseOption = 0
-    no_color: NoColor = False
+    verbose: Annotated[
+        int, typer.Option("-v", "--verbose", count=True, help="Print whole evidence lines, look-alikes and references.")
+    ] = 0
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour (also NO_COLOR).")] = False
     no_pager: NoPager = False
     no_redact: NoRedact = False
+
+    @property
+    def switches(self) -> dict[str, bool]:
+        """Return what `open_output` takes of them."""
+        return {"no_color": self.no_color, "no_pager": self.no_pager, "no_redact": self.no_redact}
 
 
 def grouped(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -30,7 +30,6 @@ from kvdiag.model.options import Options
 from kvdiag.safe.clean import clean
 from kvdiag.safe.secrets import redacted
 
-NOTHING = 3
 STDOUT = "-"
 ABOUT = "collected.json"
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.compare import compare
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import check_choice
 from kvdiag.cli.arguments import LogOptions, PrintOptions, grouped
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
@@ -27,10 +27,9 @@ def command(
     printing: PrintOptions,
 ) -> None:
     """Show where two pods, volumes or logs diverge."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     notes = Notes()
     comparison = compare(left, right, logs.of(paths), notes)
-    with open_output(text=output == "text", no_pager=printing.no_pager) as (stream, style):
-        write_comparison(comparison, output, stream, style._replace(redact=not printing.no_redact))
+    with open_output(None, output, **printing.switches) as (stream, style):
+        write_comparison(comparison, output, stream, style)
     raise typer.Exit(notes.exit_code)

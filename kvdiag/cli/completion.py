@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import completion
 
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import check_choice
 from kvdiag.cli.fast import COMPLETES
 
 SHELLS = ("bash", "zsh", "fish")
@@ -15,8 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def command(shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.join(SHELLS)}.")]) -> None:
     """Print the completion script of a shell."""
-    if shell not in SHELLS:
-        raise UsageError(f"completion {shell}: unknown shell; choose from {', '.join(SHELLS)}")
+    check_choice("completion", shell, SHELLS, what="shell")
     script = completion.get_completion_script(  # type: ignore[attr-defined]  # typer has no public name for it
         prog_name="kvdiag", complete_var=COMPLETES, shell=shell
     )

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.analyze import analyze
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import check_choice
+from kvdiag.cli.analysis import NEVER, exit_code
 from kvdiag.cli.arguments import Limit, LogOptions, Paths, PrintOptions, grouped, parse_components
 from kvdiag.cli.outlet import print_note
 from kvdiag.cli.pager import open_output
 from kvdiag.cli.progress import progress
-from kvdiag.report.errors_json import OUTPUTS, write_errors_json, write_errors_yaml
-
-UNREADABLE = 3
+from kvdiag.report.errors_json import OUTPUTS, write_errors
 
 
 @grouped("verbose", "no_color")
@@ -33,21 +32,12 @@ def command(
     printing: PrintOptions,
 ) -> None:
     """Group warnings and errors; show which are unexplained."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     options = logs.of(paths)._replace(components=parse_components(component), limit=limit_seconds)
     with progress(quiet=False) as on_read:
         report = analyze(options, on_read)
     for note in (*report.problems, *report.notes):
         print_note(note)
-    with open_output(output_file, text=output == "text", no_pager=printing.no_pager) as (stream, style):
-        render_options = style._replace(redact=not printing.no_redact)
-        if output == "text":
-            from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
-
-            write_text(report.errors, stream, render_options, show_benign=show_benign)
-        else:
-            write = write_errors_json if output == "json" else write_errors_yaml
-            write(report.errors, stream, render_options, show_benign=show_benign)
-    understood = any(reading.records for reading in report.inputs)
-    raise typer.Exit(0 if understood and not report.problems else UNREADABLE)
+    with open_output(output_file, output, **printing.switches) as (stream, style):
+        write_errors(report.errors, output, stream, style, show_benign=show_benign)
+    raise typer.Exit(exit_code(report, NEVER))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.case import Case
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import check_choice
 from kvdiag.cli.arguments import LogOptions, NoRedact, Paths, grouped
 from kvdiag.cli.outlet import outlet, print_note, reading_code
 from kvdiag.cli.progress import progress
@@ -25,8 +25,7 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Print recognized events as JSON lines."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     case = Case(logs.of(paths))
     with outlet(None) as stream, progress(quiet=stream.isatty()) as on_read:
         analysis = case.read(progress=on_read)

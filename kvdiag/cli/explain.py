@@ -9,7 +9,7 @@ import typer
 
 from kvdiag.analysis.explain import BLOCK, Explainer
 from kvdiag.analysis.redact import Redactor
-from kvdiag.base.errors import UsageError, skip_faults
+from kvdiag.base.errors import UsageError, check_choice, skip_faults
 from kvdiag.cli.arguments import NoPager, NoRedact, PatternFolders, folders
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
@@ -40,15 +40,14 @@ def command(
     no_redact: NoRedact = False,
 ) -> None:
     """Explain a topic, rule, capability, event, RPC, reason or line."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     if block and mode not in {"", BLOCK}:
         raise UsageError(f"--block and --mode {mode} contradict each other")
     explainer = Explainer(folders(patterns))
     notes = Notes()
     pages = _pages(explainer, words or [], mode or (BLOCK if block else ""), notes, is_redacted=not no_redact)
     is_followed = words == [STDIN]  # print a page for each line as soon as it is read
-    with open_output(text=output == "text", no_pager=no_pager or is_followed) as (stream, _):
+    with open_output(None, output, no_pager=no_pager or is_followed) as (stream, _):
         for number, (text, values) in enumerate(pages):
             shown = ("\n" if number else "") + _safe(text)
             stream.write(json_text(values, redact=not no_redact) if output == "json" else shown)

@@ -16,9 +16,8 @@ PLAIN: Any = {"add_completion": False, "rich_markup_mode": None, "pretty_excepti
 """How typer shows help and errors: as text, without boxes."""
 _LIST = lazy_regex(r"<list\[(\w+)\]>")
 LONGEST = 500  # characters of an error, which may repeat user input
-_USAGE_ERROR: Any = typer.BadParameter.__mro__[
-    2
-]  # the class of errors that typer prints without a traceback; it has no public name
+# The class of errors that typer prints without a traceback; it has no public name.
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 
 
 class Command(TyperCommand):

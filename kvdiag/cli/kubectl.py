@@ -16,7 +16,7 @@ import typer
 from kvdiag.base.clock import moment
 from kvdiag.base.errors import KvdiagError, UsageError
 from kvdiag.cli.analysis import FAIL_ON, NEVER, OutputOptions, run_analysis
-from kvdiag.cli.arguments import NoColor, NoPager, NoRedact, VerboseOption
+from kvdiag.cli.arguments import PrintOptions, grouped
 from kvdiag.cli.help import PLAIN, Command, Group
 from kvdiag.cli.node_logs import Kubectl, collect
 from kvdiag.cli.outlet import print_note
@@ -43,7 +43,9 @@ def _root() -> None:
 
 
 @app.command("node", cls=Command)
+@grouped()
 def node(
+    *,
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="Nodes.")],
     since: Annotated[str, typer.Option(help="Logs after this time: RFC 3339, -3h.")] = "-1h",
     service: Annotated[
@@ -55,10 +57,7 @@ def node(
     output: Annotated[str, typer.Option("-o", "--output", help=f"{', '.join(REPORTS)}.")] = "text",
     fail_on: Annotated[str, typer.Option(help=f"Exit 1 at this severity: {', '.join(FAIL_ON)}.")] = NEVER,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print findings only.")] = False,
-    verbose: VerboseOption = 0,
-    no_color: NoColor = False,
-    no_pager: NoPager = False,
-    no_redact: NoRedact = False,
+    printing: PrintOptions,
 ) -> None:
     """Fetch the logs of nodes with kubelet's log query, and find the root cause in them."""
     try:
@@ -74,9 +73,8 @@ def node(
         folder = save or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kvdiag-")))
         read = _collect(kubectl, list(dict.fromkeys(names)), tuple(service or SERVICES), begins, folder)
         options = Options(paths=tuple(str(folder / name) for name in read), year=begins.year, jobs=0)
-        outputs = OutputOptions(output=output, fail_on=fail_on, quiet=quiet, verbose=verbose, no_color=no_color)
-        outputs = outputs._replace(no_redact=no_redact, no_pager=no_pager)
-        outputs = outputs._replace(links=save is not None)  # otherwise the files of the links are deleted
+        links = save is not None  # otherwise the files of the links are deleted
+        outputs = OutputOptions(output=output, fail_on=fail_on, quiet=quiet, links=links, **printing._asdict())
         code = run_analysis(options, outputs)
     raise typer.Exit(code or (3 if len(read) < len(set(names)) else 0))
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 from urllib.parse import quote, urlencode
 
+from kvdiag.base.clock import rfc3339
 from kvdiag.base.errors import UsageError
 from kvdiag.base.regex import lazy_regex
 
@@ -62,7 +63,7 @@ class Kubectl(NamedTuple):
 
     def _answer(self, node: str, service: str, since: datetime, file: IO[bytes]) -> int:
         """Append one answer; return its size, 0 if the answer says that there is no such log."""
-        query = {"query": service} | ({} if service in FILES else {"sinceTime": since.strftime("%Y-%m-%dT%H:%M:%SZ")})
+        query = {"query": service} | ({} if service in FILES else {"sinceTime": rfc3339(since, "seconds")})
         path = f"/api/v1/nodes/{quote(node, safe='')}/proxy/logs/?{urlencode(query)}"
         command = [self.program, *self.options, "get", "--raw", path, "--request-timeout=60s"]
         begins = file.tell()

@@ -15,7 +15,8 @@ from kvdiag.inputs.files import atomic_write
 from kvdiag.report import RenderOptions, ansi
 from kvdiag.safe.clean import clean
 
-PROSE = frozenset({"text", "compact", "markdown"})  # formats for people
+TEXT = frozenset({"text", "wide"})  # formats that fit the terminal
+PROSE = TEXT | {"compact", "markdown"}  # formats for people
 PIPED, NARROWEST, WIDEST = 100, 40, 10_000  # columns
 WIDEST_DIGITS = 18  # of $COLUMNS
 UNREADABLE = 3  # exit code if an input could not be read, or nothing was recognized

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.cli.outlet import detect_style, literal, outlet
+from kvdiag.cli.outlet import TEXT, detect_style, literal, outlet
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import without_links, without_styles
 
@@ -26,18 +26,25 @@ _VERSION = lazy_regex(r"less (\d+)")
 
 @contextlib.contextmanager
 def open_output(
-    file: Path | None = None, *, text: bool, no_color: bool = False, no_pager: bool = False
+    file: Path | None = None,
+    output: str = "text",
+    *,
+    no_color: bool = False,
+    no_pager: bool = False,
+    no_redact: bool = False,
 ) -> Iterator[tuple[TextIO, RenderOptions]]:
-    """Open the output of a command, with its style; only text for people is paged and styled.
+    """Open the output of a command, with its options for rendering; only text is paged and styled.
 
     Raise UsageError if the file cannot be written.
     """
+    is_text = output in TEXT
     with (
-        outlet(file, prose=text) as stream,
-        literal(stream, "text" if text else ""),
-        paged(stream, is_wanted=text and not no_pager) as out,
+        outlet(file, prose=is_text) as stream,
+        literal(stream, output),
+        paged(stream, is_wanted=is_text and not no_pager) as out,
     ):
-        yield out, detect_style(stream, no_color=no_color) if text else RenderOptions()
+        style = detect_style(stream, no_color=no_color) if is_text else RenderOptions()
+        yield out, style._replace(redact=not no_redact)
 
 
 @contextlib.contextmanager

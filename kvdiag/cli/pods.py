@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from kvdiag.analysis.inventory import take_inventory
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import check_choice
 from kvdiag.cli.arguments import LogOptions, Paths, PrintOptions, grouped
 from kvdiag.cli.outlet import print_note, reading_code
 from kvdiag.cli.pager import open_output
@@ -37,10 +37,8 @@ class InventoryOptions(NamedTuple):
 
     def filters(self, kind: SubjectKind) -> InventoryFilter:
         """Return the filters for an inventory of this kind. Raise UsageError for an unknown output or order."""
-        if self.output not in OUTPUTS:
-            raise UsageError(f"-o {self.output}: unknown output; choose from {', '.join(OUTPUTS)}")
-        if self.sort not in ORDERS:
-            raise UsageError(f"--sort {self.sort}: unknown order; choose from {', '.join(ORDERS)}")
+        check_choice("-o", self.output, OUTPUTS)
+        check_choice("--sort", self.sort, ORDERS, what="order")
         return InventoryFilter(
             kind=kind,
             namespace="" if self.all_namespaces else self.namespace,
@@ -66,6 +64,6 @@ def show(kind: SubjectKind, options: Options, inventory: InventoryOptions, print
         result = take_inventory(options, filters, on_read)
     for note in map(str, result.problems):
         print_note(note)
-    with open_output(text=inventory.output in {"text", "wide"}, no_pager=printing.no_pager) as (stream, style):
-        write(result.inventory, stream, inventory.output, style._replace(redact=not printing.no_redact))
+    with open_output(None, inventory.output, **printing.switches) as (stream, style):
+        write(result.inventory, inventory.output, stream, style)
     return reading_code(result.problems, understood=result.understood)

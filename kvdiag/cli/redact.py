@@ -13,12 +13,10 @@ from kvdiag.analysis.anonymize import Inputs, mask_names, seekable
 from kvdiag.analysis.redact import RedactionCounts, Rewrite, redacted_bytes, with_output_paths
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import Paths
-from kvdiag.cli.outlet import print_note
+from kvdiag.cli.outlet import UNREADABLE, print_note
 from kvdiag.inputs.files import atomic_write
 from kvdiag.model.options import Options
 from kvdiag.safe.clean import clean
-
-UNREADABLE = 3
 
 
 def command(

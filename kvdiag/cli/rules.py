@@ -15,7 +15,7 @@ from kvdiag.analysis.explain import Explainer
 from kvdiag.analysis.lint import check_patterns
 from kvdiag.analysis.rule_mutants import problems, prove, summary
 from kvdiag.analysis.rule_tests import failure, run_tests
-from kvdiag.base.errors import PatternError, UsageError
+from kvdiag.base.errors import PatternError, UsageError, check_choice
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.cli.arguments import NoPager, PatternFolders, folders
 from kvdiag.cli.help import PLAIN, Command
@@ -48,8 +48,7 @@ def list_rules(
     no_pager: NoPager = False,
 ) -> None:
     """List rules: id, severity, name, title."""
-    if output not in OUTPUTS:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(OUTPUTS)}")
+    check_choice("-o", output, OUTPUTS)
     fitting = {fit.rule for fit in Explainer(folders(patterns)).fits(search)} if " " in search else set()
     rules = [rule for rule in load_rule_store([builtin_patterns(), *folders(patterns)]) if _has(rule, search, fitting)]
     document = {"rules": [_listed(rule) for rule in rules]}
@@ -58,7 +57,7 @@ def list_rules(
     elif output == "yaml":
         write_yaml(document, sys.stdout, redact=False)
     else:
-        with open_output(text=True, no_pager=no_pager) as (stream, style):
+        with open_output(no_pager=no_pager) as (stream, style):
             stream.writelines(_table(rules, style.width))
 
 
@@ -100,7 +99,7 @@ def show(
     """Show one rule in full: what it matches, why it happens, what to do."""
     rules = load_rule_store([builtin_patterns(), *folders(patterns)])
     page = clean(show_rule(_chosen(rules, [rule])[0]), redact=False, newlines=True)
-    with open_output(text=True, no_pager=no_pager) as (stream, _):
+    with open_output(no_pager=no_pager) as (stream, _):
         stream.write(page + "\n")
 
 
@@ -173,16 +172,14 @@ def new(
     family: Annotated[str, typer.Option(help=", ".join(FAMILIES))] = "pod",
 ) -> None:
     """Create a rule file from a template."""
-    if family not in FAMILIES:
-        raise UsageError(f"--family {family}: unknown family; choose from {', '.join(FAMILIES)}")
+    check_choice("--family", family, FAMILIES, what="family")
     path = folder / family / f"{name}.yaml"
     if path.exists():
         raise UsageError(f"{path}: file exists")
     rule_folders = [folder] if folder != Path() else [path for name in FAMILIES if (path := Path(name)).is_dir()]
     is_user_rule = folder.resolve() != builtin_patterns().resolve()
-    used_ids = (
-        {rule.id for rule in load(rule_folders).rules} if rule_folders else set()
-    )  # also beside files that are broken
+    # Also beside files that are broken.
+    used_ids = {rule.id for rule in load(rule_folders).rules} if rule_folders else set()
     used_ids |= {head.id for head in load_rule_store([builtin_patterns()]).summaries} if is_user_rule else set()
     text = new_rule(name, family, used_ids, is_user_rule=is_user_rule)
     path.parent.mkdir(parents=True, exist_ok=True)

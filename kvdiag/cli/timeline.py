@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kvdiag.analysis.timeline import timelines
-from kvdiag.base.errors import UsageError
+from kvdiag.base.errors import UsageError, check_choice
 from kvdiag.cli.arguments import LogOptions, Paths, PrintOptions, grouped
 from kvdiag.cli.outlet import Notes
 from kvdiag.cli.pager import open_output
@@ -35,16 +35,11 @@ def command(
 ) -> None:
     """Show what happened to one pod, volume, sandbox or node."""
     kinds, name, paths = _parse_subject(kind, ref, paths or [])
-    if output not in TIMELINES:
-        raise UsageError(f"-o {output}: unknown output; choose from {', '.join(TIMELINES)}")
+    check_choice("-o", output, TIMELINES)
     notes = Notes()
     views = timelines(kinds, name, logs.of(paths), notes, raw=raw)
-    is_text = output == "text"
-    with open_output(output_file, text=is_text, no_color=printing.no_color, no_pager=printing.no_pager) as (
-        stream,
-        style,
-    ):
-        timeline_writer(output)(views, stream, style._replace(verbose=verbose, redact=not printing.no_redact))
+    with open_output(output_file, output, **printing.switches) as (stream, style):
+        timeline_writer(output)(views, stream, style._replace(verbose=verbose))
     raise typer.Exit(notes.exit_code)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
 from kvdiag.events.event_file import read_event_file
+from kvdiag.events.template import template_fault
 from kvdiag.events.vocabulary import Vocabulary, event_files, make_vocabulary
 from kvdiag.model.vocabulary import Entry, Wording
 
@@ -18,23 +19,13 @@ _UNSAFE = lazy_regex(r'["\\<>&\n]|[^\x20-\x7e]')
 _NON_HEX = lazy_regex(r"[^0-9a-f]")
 
 
-def lint(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Yield all errors of the entries. Needs `read_vocabulary`, which has samples."""
-    for entry in vocabulary.entries:
-        yield from lint_kind(entry)
-        for wording in entry.wordings:
-            yield from lint_wording(wording)
-    compiled = list(_lint_templates(vocabulary))
-    yield from compiled or _lint_samples(vocabulary)
-
-
-def lint_kind(entry: Entry) -> Iterator[PatternError]:
+def _lint_kind(entry: Entry) -> Iterator[PatternError]:
     """Yield the errors of the name of a kind."""
     if not _KIND.fullmatch(entry.kind):
         yield PatternError(entry.place, f"'{entry.kind}' is no kind: thing.action or thing.action.outcome")
 
 
-def lint_wording(wording: Wording) -> Iterator[PatternError]:
+def _lint_wording(wording: Wording) -> Iterator[PatternError]:
     """Yield the errors of a wording, without its template."""
     anchor = wording.anchor
     if _UNSAFE.search(anchor):
@@ -49,35 +40,6 @@ def lint_wording(wording: Wording) -> Iterator[PatternError]:
             yield PatternError(wording.place, f"'{versions}' is no range of versions of {component}")
 
 
-def _lint_templates(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    for index in range(len(vocabulary.wordings)):
-        try:
-            vocabulary.matcher(index)
-        except PatternError as problem:
-            yield problem
-
-
-def _lint_samples(vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that every sample is recognized once, as its own kind, and that every wording has a sample.
-
-    Another event of an embedded error is allowed.
-    """
-    shown: set[int] = set()
-    for entry in vocabulary.entries:
-        for sample in entry.samples:
-            readings = [(wording, vocabulary.owner(wording)) for wording, _ in vocabulary.readings(sample.encode())]
-            others = not entry.is_embedded
-            found = [wording for wording, owner in readings if owner is entry or (others and not owner.is_embedded)]
-            shown.update(wording for wording in found if vocabulary.owner(wording) is entry)
-            read = {vocabulary.owner(wording).kind for wording in found}
-            if read != {entry.kind} or (len(found) > 1 and not entry.is_embedded):
-                found_kinds = ", ".join(vocabulary.owner(wording).kind for wording in found) or "nothing"
-                yield PatternError(entry.place, f"a sample of {entry.kind} is read as {found_kinds}: {sample}")
-    for index, wording in enumerate(vocabulary.wordings):
-        if index not in shown:
-            yield PatternError(wording.place, f"no sample shows this wording of {vocabulary.owner(index).kind}")
-
-
 def read_user_events(folder: Path) -> tuple[list[Entry], list[PatternError]]:
     """Return the entries of all valid files, with samples, and the first error of each invalid one."""
     entries: list[Entry] = []
@@ -90,32 +52,27 @@ def read_user_events(folder: Path) -> tuple[list[Entry], list[PatternError]]:
     return entries, faults
 
 
-def lint_user_events(entries: Sequence[Entry], known: Sequence[Entry]) -> Iterator[PatternError]:
-    """Yield all errors of a user's entries; `known` are the entries before them."""
+def lint_events(entries: Sequence[Entry], known: Sequence[Entry] = ()) -> Iterator[PatternError]:
+    """Yield all errors of entries with samples; `known` are entries before them, which are not checked."""
+    wordings = [wording for entry in entries for wording in entry.wordings]
     for entry in entries:
-        yield from lint_kind(entry)
-        for wording in entry.wordings:
-            yield from lint_wording(wording)
+        yield from _lint_kind(entry)
+    for wording in wordings:
+        yield from _lint_wording(wording)
     try:
         vocabulary = make_vocabulary([*known, *entries])
-        broken = list(_compiled(vocabulary, {wording.place for entry in entries for wording in entry.wordings}))
     except PatternError as fault:  # it contradicts another entry of the kind
         yield fault
         return
-    yield from broken or _samples(entries, vocabulary)
+    broken = list(filter(None, map(template_fault, wordings)))
+    yield from broken or _lint_samples(entries, vocabulary)
 
 
-def _compiled(vocabulary: Vocabulary, places: set[str]) -> Iterator[PatternError]:
-    for number, wording in enumerate(vocabulary.wordings):
-        try:
-            if wording.place in places:
-                vocabulary.matcher(number)
-        except PatternError as fault:
-            yield fault
+def _lint_samples(entries: Sequence[Entry], vocabulary: Vocabulary) -> Iterator[PatternError]:
+    """Check that each sample is recognized only as its own kind, and that each wording has a sample.
 
-
-def _samples(entries: Sequence[Entry], vocabulary: Vocabulary) -> Iterator[PatternError]:
-    """Check that each sample is recognized only as its own kind, and that each wording has a sample."""
+    Words within an error may be those of several entries.
+    """
     numbers = {wording.place: number for number, wording in enumerate(vocabulary.wordings)}
     shown: set[int] = set()
     misread: set[str] = set()
@@ -123,9 +80,8 @@ def _samples(entries: Sequence[Entry], vocabulary: Vocabulary) -> Iterator[Patte
         for sample in entry.samples:
             read = {number: vocabulary.owner(number) for number, _ in vocabulary.readings(sample.encode())}
             shown |= read.keys()
-            kinds = {
-                one.kind for one in read.values() if one.is_embedded == entry.is_embedded or one.kind == entry.kind
-            }
+            others = (one for one in read.values() if not (one.is_embedded or entry.is_embedded))
+            kinds = {one.kind for one in read.values() if one.kind == entry.kind} | {one.kind for one in others}
             if kinds != {entry.kind}:
                 misread.add(entry.place)
                 yield PatternError(entry.place, _misread(entry, kinds, read))

@@ -36,7 +36,6 @@ _FIRST = {
 }
 _SHARED = ("driver", "outer_name", "node")  # the same for all pods of a story
 _SHORTEST = 4  # characters of a name that is replaced in the rest of a line
-_UUID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SPACE = uuid.UUID(int=0)
 
 

@@ -114,9 +114,8 @@ class RpcReader:
         if text[:1] == b'"':
             words = peel(line).body
             body = parsed[3] or read_body(words)
-            message, fields = (
-                (body.message, body.fields) if body else klog.read_message(words)[:2]
-            )  # also without its header
+            # Also without its header.
+            message, fields = (body.message, body.fields) if body else klog.read_message(words)[:2]
             return read_fragment(message, fields)
         if text in self._pieces:
             return self._pieces[text]

@@ -37,9 +37,8 @@ class TooMuchError(DamagedError):
 class Budget:
     """Limits how much one input may decompress to, relative to its size: stops decompression bombs."""
 
-    def __init__(self, packed: int = 0) -> None:
-        """Begin with `packed` bytes already read."""
-        self._packed, self._unpacked = packed, 0
+    def __init__(self) -> None:
+        self._packed, self._unpacked = 0, 0
 
     def add_packed(self, size: int) -> None:
         """Count bytes read of the input."""

@@ -12,12 +12,11 @@ is left out below it. All other lines are unchanged.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, LineRewriter, Lines
-from kvdiag.inputs.status_events import About, Plain, State, container_events, make_event, node_condition
+from kvdiag.inputs.lines import Line, LineRewriter, Lines, json_line
+from kvdiag.inputs.status_events import About, State, container_events, make_event, node_condition
 
 _MOST_LINES = 60  # of one container up to its restart count, after which only its resources follow
 _NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")
@@ -86,10 +85,10 @@ def _status(about: About, line: bytes) -> bytes | None:
     """Return a node's condition, or the reason why a pod failed, as an event; None for other lines."""
     if about.kind == "Node" and (found := _CONDITION.match(line)):
         kind, status, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
-        return _json(node_condition(about, kind, status, reason, message, _rfc3339(since)))
+        return json_line(node_condition(about, kind, status, reason, message, _rfc3339(since)))
     fact = _FACT.match(line) if about.kind == "Pod" and line.startswith(b"Message: ") else None
     return (
-        _json(make_event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True))
+        json_line(make_event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True))
         if fact
         else None
     )
@@ -118,7 +117,7 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
     now, last = (state and state._replace(container_id=identity if state is ended else "") for state in (now, last))
     events = list(container_events(about, name, now, last, restarts))
     places = [found[key][0] for key in ("Last State", "State") if key in found]
-    events_by_line = dict(zip(places[-len(events) :], map(_json, events), strict=True)) if events else {}
+    events_by_line = dict(zip(places[-len(events) :], map(json_line, events), strict=True)) if events else {}
     events_by_line |= dict.fromkeys(messages, b"") if events else {}
     yield from ((number, events_by_line.get(number, line)) for number, line in held)
 
@@ -139,7 +138,3 @@ def _rfc3339(text: str) -> str:
         return parsedate_to_datetime(text).isoformat() if text else ""
     except ValueError:
         return ""
-
-
-def _json(value: Plain) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -7,10 +7,10 @@ entry is in memory at a time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines
+from kvdiag.inputs.lines import LONGEST, Line, LineRewriter, Lines, json_line
 
 _LONGEST_ENTRY = 4 << 20  # bytes of a json-pretty entry
 _CHATTER = rb"(?:-- [^\n]*\n)*"
@@ -67,7 +67,7 @@ class _Entry:
         if self.fields:
             whole = {name: b"\n".join([value, *self._more.get(name, ())]) for name, value in self.fields.items()}
             text = {name.decode(): value.decode("utf-8", "replace") for name, value in whole.items()}
-            yield self.number, lead + _to_json(text)
+            yield self.number, lead + json_line(text)
 
 
 def _exported(lines: Lines) -> Iterator[Line]:
@@ -134,7 +134,7 @@ def _parsed_entry(held: list[bytes]) -> bytes:
         entry = json.loads(b"\n".join(held))
     except (ValueError, RecursionError):
         return b""
-    return _to_json(
+    return json_line(
         {name: _readable(value) for name, value in entry.items() if name.encode("utf-8", "replace") in FIELDS}
     )
 
@@ -144,7 +144,3 @@ def _readable(value: object) -> object:
     if isinstance(value, list) and value and all(isinstance(item, int) and 0 <= item < 256 for item in value):
         return bytes(value).decode("utf-8", "replace")
     return value
-
-
-def _to_json(entry: Mapping[str, object]) -> bytes:
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

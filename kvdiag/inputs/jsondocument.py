@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, LineRewriter, Lines
+from kvdiag.inputs.lines import Line, LineRewriter, Lines, json_line
 from kvdiag.inputs.status_events import events_of, is_pod
 
 _LONGEST_ENTRY = 4 << 20  # bytes; a longer entry is passed through as lines
@@ -241,9 +241,9 @@ def _lines_of(entry: object) -> Iterator[bytes]:
         entry = _in_lower_case(entry)
     if isinstance(entry, dict) and is_pod(entry):
         for event in events_of(entry):
-            yield json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+            yield json_line(event)
         return
-    yield json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    yield json_line(entry)
 
 
 def _in_lower_case(value: object) -> object:

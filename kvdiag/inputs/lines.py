@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -75,6 +76,11 @@ class Lines:
 
 
 LineRewriter: TypeAlias = Callable[[Lines], Iterator[Line]]
+
+
+def json_line(value: object) -> bytes:
+    """Return an object as one line of JSON, as a log collector would write it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 class LineMap:

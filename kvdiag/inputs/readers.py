@@ -44,7 +44,7 @@ class ReplayReader:
 
 
 class ByteSource(Protocol):
-    """An object with `readinto`, such as an input or a text in memory."""
+    """An object with `readinto`: a raw file, standard input, a decompressor, a text in memory."""
 
     def readinto(self, buffer: memoryview, /) -> int | None:
         """Fill the buffer from its beginning; the number of bytes, 0 at the end."""

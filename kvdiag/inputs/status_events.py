@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 Plain = Mapping[str, object]
 _BEGINNING = frozenset(("ContainerCreating", "PodInitializing"))
-_RESTARTED = frozenset(
-    ("Unknown", "ContainerStatusUnknown", "Completed")
-)  # reasons of containers that ended with their node
+# Reasons of containers that ended with their node.
+_RESTARTED = frozenset(("Unknown", "ContainerStatusUnknown", "Completed"))
 _CONTAINERS = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
 

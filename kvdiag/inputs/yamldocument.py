@@ -12,13 +12,12 @@ get pod NAME -o yaml` prints it, is read as a list of one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
 from kvdiag.base.errors import PatternError
 from kvdiag.base.regex import lazy_regex
-from kvdiag.inputs.lines import Line, LineRewriter, Lines
+from kvdiag.inputs.lines import Line, LineRewriter, Lines, json_line
 from kvdiag.inputs.status_events import events_of, is_pod
 
 _LONGEST_EVENT = 256 << 10  # bytes; a longer one is passed through as lines
@@ -100,7 +99,7 @@ def _event(item: bytes, number: int) -> Iterator[Line]:
     message_key = (_POD_KEY if is_of_pod else _MESSAGE_KEY).search(item)
     place = number + item.count(b"\n", 0, message_key.start() if message_key else 0)
     for one in events_of(plain) if is_of_pod and isinstance(plain, dict) else (plain,):
-        yield place, json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        yield place, json_line(one)
 
 
 def _status_lines(item: bytes) -> bytes:

@@ -33,6 +33,11 @@ def is_unnamed(node: str) -> bool:
     return node == THIS_NODE or node.startswith(NAMELESS)
 
 
+def may_be_same_node(one: str, other: str) -> bool:
+    """Return whether two nodes may be the same: their names are equal, or one of them is not known."""
+    return not one or not other or one == other
+
+
 class Ref(NamedTuple):
     """One name in a log line, as the line spells it.
 

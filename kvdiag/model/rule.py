@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from kvdiag.model.values import EMPTY, Role, Severity, SubjectKind
@@ -126,6 +126,12 @@ class Selector(NamedTuple):
     def conditions(self) -> tuple[Where, ...]:
         """Return all conditions on names and values, whether all or one of them must match."""
         return (self.where, *self.any_of)
+
+    @property
+    def placed_conditions(self) -> Iterator[tuple[str, Where]]:
+        """Yield these conditions, each behind the path of its keys: `events.failed.any.0`."""
+        yield f"events.{self.name}", self.where
+        yield from ((f"events.{self.name}.any.{number}", where) for number, where in enumerate(self.any_of))
 
 
 class Fix(NamedTuple):

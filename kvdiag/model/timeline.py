@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, may_be_same_node
 from kvdiag.model.record import Origin
 from kvdiag.model.values import EMPTY, SubjectKind
 
@@ -112,3 +112,7 @@ class History(NamedTuple):
     unanchored: frozenset[str] = frozenset()
     incidents: Mapping[str, History] = EMPTY
     disagreements: Mapping[str, Disagreement] = EMPTY
+
+    def coverage_of(self, component: str, node: str) -> list[Coverage]:
+        """Return the coverage of the component's logs that may be of the node."""
+        return [one for one in self.coverage if one.component == component and may_be_same_node(node, one.node)]

@@ -97,7 +97,7 @@ GRPC_CODES = (
     "DataLoss",
     "Unauthenticated",
 )
-"""The status codes of gRPC by their numbers, which grpc-go before 1.2 prints, as in Kubernetes up to 1.7."""
+"""The status codes of gRPC by their numbers, which early grpc-go prints, as in Kubernetes up to 1.7."""
 
 
 def code_name(code: str) -> str:

@@ -89,24 +89,27 @@ class Slower(NamedTuple):
     right: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """Two subjects or logs compared; `left` and `right` are their names.
+class ComparedSide(NamedTuple):
+    """One of two compared subjects or logs: the steps that only it took, and of a subject its state and findings."""
 
-    `common` is the last step of both before they diverge; `parted_left` and `parted_right` are the next step of each
-    side, or None. `only_left` and `only_right` are the steps of one side only, `slower` those that took much longer in
-    one. `found_left` and `found_right` are the findings about each of two subjects.
+    name: str
+    only: tuple[StepTaken, ...]
+    state: str = ""
+    findings: tuple[ComparedFinding, ...] = ()
+
+    @property
+    def parted(self) -> StepTaken | None:
+        """Return the step where it diverges from the other; None if the other took all its steps."""
+        return self.only[0] if self.only else None
+
+
+class Comparison(NamedTuple):
+    """Two subjects or logs compared.
+
+    `common` is the last step of both before they diverge, `slower` are the steps that took much longer in one.
     """
 
-    left: str
-    right: str
+    left: ComparedSide
+    right: ComparedSide
     common: str
-    parted_left: StepTaken | None
-    parted_right: StepTaken | None
-    only_left: tuple[StepTaken, ...]
-    only_right: tuple[StepTaken, ...]
     slower: tuple[Slower, ...]
-    state_left: str = ""
-    state_right: str = ""
-    found_left: tuple[ComparedFinding, ...] = ()
-    found_right: tuple[ComparedFinding, ...] = ()

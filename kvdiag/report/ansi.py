@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.record import Origin
-from kvdiag.model.values import Severity
 from kvdiag.safe.clean import clean
 
 CODES: Mapping[str, str] = {
@@ -22,13 +21,6 @@ CODES: Mapping[str, str] = {
     "very long": "31",
     "bad": "1;31",
     "state": "36",
-}
-BADGES: Mapping[Severity, str] = {
-    Severity.CRITICAL: "1;37;45",
-    Severity.HIGH: "1;37;41",
-    Severity.MEDIUM: "30;43",
-    Severity.LOW: "30;46",
-    Severity.INFO: "37;44",
 }
 _LINK = lazy_regex(r"\x1b\]8;[^\x1b]*\x1b\\")
 _ESCAPE = lazy_regex(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")

@@ -29,7 +29,7 @@ def write(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, 
 
 def write_compact(finding: Finding, at: int, stream: TextIO, options: RenderOptions, *, is_over: bool) -> None:
     """Print the time, FOUND or OVER, and the finding in one line."""
-    when = to_datetime(at).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = rfc3339(at, "seconds")
     (cause,) = ReportText(_report(finding), redact=options.redact).causes
     stream.write(f"{when}  {'OVER ' if is_over else 'FOUND'}  {line(cause)}\n")
     stream.flush()

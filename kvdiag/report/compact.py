@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from kvdiag.base.clock import to_datetime
+from kvdiag.base.clock import rfc3339
 from kvdiag.report import RenderOptions
+from kvdiag.report.phrases import count_noun
 from kvdiag.report.report_text import FindingText, ReportText
 
 
@@ -16,7 +17,7 @@ def write(report: ReportText, stream: TextIO, options: RenderOptions) -> None:  
     """Failures, the gravest first; what is for information only is counted."""
     stream.writelines(f"{line(finding)}\n" for finding in report.failures)
     groups = len(report.errors.groups)
-    more = [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
+    more = [f"{count_noun(groups, 'group')} of errors not explained"] if groups else []
     stream.write("; ".join([f"kvdiag: {report.verdict}", *more]) + "\n")
 
 
@@ -27,7 +28,7 @@ def line(finding: FindingText) -> str:
         finding.rule,
         finding.subject.name_on_node,
         *([finding.lines[0].place] if finding.lines else []),
-        to_datetime(finding.begins).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        rfc3339(finding.begins, "seconds"),
         *([finding.state_word] if finding.state_word else []),
         *([f"{finding.count}x"] if finding.count > 1 else []),
     ]

@@ -10,9 +10,10 @@ from kvdiag.base.clock import format_duration
 from kvdiag.model.views import Comparison
 from kvdiag.report import RenderOptions
 from kvdiag.report.ansi import linked
-from kvdiag.report.comparison_text import ComparedText, ComparisonText, SideText, StepText
+from kvdiag.report.comparison_text import ComparisonText, SideText, StepText
 from kvdiag.report.comparison_values import plain_comparison
-from kvdiag.report.jsontext import json_text
+from kvdiag.report.jsontext import write_json
+from kvdiag.report.line_text import FindingLine
 
 OUTPUTS = ("text", "json")
 LEAST = 40  # columns
@@ -22,7 +23,7 @@ MOST = 12  # steps of one side that are named
 def write_comparison(comparison: Comparison, output: str, stream: TextIO, options: RenderOptions) -> None:
     """Print the comparison; `output` is one of OUTPUTS."""
     if output == "json":
-        stream.write(json_text(plain_comparison(comparison), redact=options.redact, indent=1))
+        write_json(plain_comparison(comparison), stream, redact=options.redact)
         return
     text = ComparisonText(comparison, redact=options.redact)
     stream.writelines(line + "\n" for line in _Renderer(text, options).lines())
@@ -36,12 +37,12 @@ class _Renderer:
         """Yield the point where both diverge, then steps of one side only, slower steps, states and findings."""
         text = self.text
         left, right = text.sides
-        if left.parted is None and right.parted is None:
+        if not left.only and not right.only:
             yield f"{left.name} and {right.name} took the same steps."
         else:
             yield f"They diverge after: {text.common or 'no step in common'}"
             for side in text.sides:
-                yield f"  {side.name}: {self._step(side.parted) if side.parted else 'no step that the other lacks'}"
+                yield f"  {side.name}: {self._step(side.only[0]) if side.only else 'no step that the other lacks'}"
         for side in text.sides:
             yield from self._only(side)
         if text.slower:
@@ -53,7 +54,7 @@ class _Renderer:
             yield ""
             yield f"{left.name} is {left.state}, {right.name} is {right.state}"
         for side in text.sides:
-            yield from self._found(side.name, side.found)
+            yield from self._findings(side.name, side.findings)
 
     def _only(self, side: SideText) -> Iterator[str]:
         if side.only:
@@ -62,7 +63,7 @@ class _Renderer:
         if len(side.only) > MOST:
             yield f"  and {len(side.only) - MOST} more"
 
-    def _found(self, name: str, found: Sequence[ComparedText]) -> Iterator[str]:
+    def _findings(self, name: str, found: Sequence[FindingLine]) -> Iterator[str]:
         """Yield the findings about one side, with the command that explains the cause, or the finding without one."""
         if found:
             yield from ("", f"Found of {name}")

@@ -9,29 +9,30 @@ from kvdiag.model.views import ComparedFinding, Comparison, StepTaken
 
 def plain_comparison(comparison: Comparison) -> dict[str, Any]:
     """Return what `-o json` prints."""
-
-    def stage(one: StepTaken | None) -> dict[str, Any] | None:
-        if one is None:
-            return None
-        origin = one.event.origin
-        return {"step": one.step, "seconds": one.took / 1_000_000, "source": origin.source, "line": origin.line}
-
+    left, right = comparison.left, comparison.right
     return {
-        "left": comparison.left,
-        "right": comparison.right,
+        "left": left.name,
+        "right": right.name,
         "common": comparison.common,
-        "parted_left": stage(comparison.parted_left),
-        "parted_right": stage(comparison.parted_right),
-        "only_left": [stage(one) for one in comparison.only_left],
-        "only_right": [stage(one) for one in comparison.only_right],
+        "parted_left": _plain_step(left.parted),
+        "parted_right": _plain_step(right.parted),
+        "only_left": [_plain_step(one) for one in left.only],
+        "only_right": [_plain_step(one) for one in right.only],
         "slower": [{"step": s, "left": a / 1_000_000, "right": b / 1_000_000} for s, a, b in comparison.slower],
-        "state_left": comparison.state_left,
-        "state_right": comparison.state_right,
-        "found_left": [_found(one) for one in comparison.found_left],
-        "found_right": [_found(one) for one in comparison.found_right],
+        "state_left": left.state,
+        "state_right": right.state,
+        "found_left": [_plain_finding(one) for one in left.findings],
+        "found_right": [_plain_finding(one) for one in right.findings],
     }
 
 
-def _found(found: ComparedFinding) -> dict[str, Any]:
+def _plain_step(step: StepTaken | None) -> dict[str, Any] | None:
+    if step is None:
+        return None
+    origin = step.event.origin
+    return {"step": step.step, "seconds": step.took / 1_000_000, "source": origin.source, "line": origin.line}
+
+
+def _plain_finding(found: ComparedFinding) -> dict[str, Any]:
     finding, cause = found
     return {"rule": finding.rule.name, "says": finding.says, "because": cause.rule.name if cause else None}

@@ -15,6 +15,7 @@ from kvdiag.base.clock import DAY, to_datetime
 from kvdiag.model.error_groups import Errors, RetriedPod
 from kvdiag.report import RenderOptions
 from kvdiag.report.line_text import ErrorsText, ErrorText
+from kvdiag.report.phrases import count_noun
 from kvdiag.report.screen import Piece, Screen, cut
 from kvdiag.report.short import short_ids
 
@@ -39,14 +40,14 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
         screen.text(f"Not explained: {_sum(errors)}{all_of_them}", style="bold")
         _draw_groups(errors.groups[:most], screen, folder, is_short=is_short and not is_all)
         if left and not is_short:
-            screen.text(f"{_count_noun(left, 'more group')}: kvdiag errors", indent=2)
+            screen.text(f"{count_noun(left, 'more group')}: kvdiag errors", indent=2)
     if errors.retried:
         screen.text("Retried without a finding", style="bold")
         for pod in errors.retried[:most]:
             screen.line(Piece(f"  {_pod(pod)}"))
         left = len(errors.retried) - len(errors.retried[:most])
         if left:
-            screen.text(f"{_count_noun(left, 'more pod')}: kvdiag pods --stuck", indent=2)
+            screen.text(f"{count_noun(left, 'more pod')}: kvdiag pods --stuck", indent=2)
     return bool(errors.groups or errors.retried)
 
 
@@ -89,17 +90,13 @@ def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_b
         screen.text("Explained", style="bold")
         _draw_groups(known, screen, "")
     if errors.unlisted:
-        screen.text(f"Not listed: {_count_noun(errors.unlisted, 'line')} of groups for which there was no room")
+        screen.text(f"Not listed: {count_noun(errors.unlisted, 'line')} of groups for which there was no room")
 
 
 def _sum(errors: ErrorsText) -> str:
     harmless = f" ({errors.benign} harmless)" if errors.benign else ""
     more = "more than " if errors.unlisted else ""
-    return f"{_count_noun(errors.rest, 'error line')} in {more}{_count_noun(len(errors.groups), 'group')}{harmless}"
-
-
-def _count_noun(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{count_noun(errors.rest, 'error line')} in {more}{count_noun(len(errors.groups), 'group')}{harmless}"
 
 
 def _draw_groups(groups: Sequence[ErrorText], screen: Screen, folder: str, *, is_short: bool = False) -> None:

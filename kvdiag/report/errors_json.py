@@ -1,4 +1,4 @@
-"""Error lines as JSON and YAML: the groups of a report, and all of `kvdiag errors`."""
+"""Error lines as values: the groups of a report, and the outputs of `kvdiag errors`."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from typing import Any, TextIO
 from kvdiag.base.clock import rfc3339
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.report import RenderOptions
-from kvdiag.report.jsontext import write_json
+from kvdiag.report.outputs import write_value
 
 SCHEMA = "kvdiag.errors/1"
 OUTPUTS = ("text", "json", "yaml")
 Plain = dict[str, Any]
 
 
-def write_errors_json(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
-    """One object: the figures and groups of a report, and what the other groups belong to."""
-    write_json(_shown(errors, show_benign=show_benign), stream, redact=options.redact)
+def write_errors(errors: Errors, output: str, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+    """Print the figures and groups of a report, and what the other groups belong to; `output` is one of OUTPUTS."""
+    if output == "text":
+        from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
 
-
-def write_errors_yaml(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
-    """The same as YAML."""
-    from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
-
-    write_yaml(_shown(errors, show_benign=show_benign), stream, redact=options.redact)
+        write_text(errors, stream, options, show_benign=show_benign)
+    else:
+        write_value(_shown(errors, show_benign=show_benign), output, stream, redact=options.redact)
 
 
 def _shown(errors: Errors, *, show_benign: bool) -> Plain:

@@ -14,22 +14,17 @@ from kvdiag.model.views import Inventory
 from kvdiag.report import RenderOptions
 from kvdiag.report.inventory_text import Cells, InventoryText
 from kvdiag.report.inventory_values import document
-from kvdiag.report.jsontext import write_json
+from kvdiag.report.outputs import write_value
 
 OUTPUTS = ("text", "wide", "json", "yaml", "csv", "name")
 GAP = "  "
 LEAST = 4  # columns are not cut below this
 
 
-def write(inventory: Inventory, stream: TextIO, output: str, options: RenderOptions) -> None:
+def write(inventory: Inventory, output: str, stream: TextIO, options: RenderOptions) -> None:
     """Print the inventory; `output` is one of `OUTPUTS`. Raise KeyError for another."""
-    if output == "json":
-        write_json(document(inventory), stream, redact=options.redact)
-        return
-    if output == "yaml":
-        from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
-
-        write_yaml(document(inventory), stream, redact=options.redact)
+    if output in {"json", "yaml"}:
+        write_value(document(inventory), output, stream, redact=options.redact)
         return
     writers: Mapping[str, Callable[[InventoryText, TextIO, RenderOptions], None]] = {
         "text": _write_text,

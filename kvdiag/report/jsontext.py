@@ -15,10 +15,10 @@ from kvdiag.safe.secrets import redacted, redacted_value
 T = TypeVar("T")
 
 
-def json_text(value: object, *, redact: bool, indent: int | None = None) -> str:
-    """Return one JSON document with a newline at the end, on one line or indented."""
+def json_text(value: object, *, redact: bool) -> str:
+    """Return one JSON document on one line, with a newline at the end."""
     shown = _redacted(value, "") if redact else value
-    return json_safe(json.dumps(shown, indent=indent, ensure_ascii=False)) + "\n"
+    return json_safe(json.dumps(shown, ensure_ascii=False)) + "\n"
 
 
 class Lines(Iterator[T]):

@@ -1,15 +1,15 @@
-"""Lines of a log, and groups of error lines, as text that may be shown."""
+"""Lines of a log, groups of error lines, and findings about one subject, as text that may be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod, StuckSubject
-from kvdiag.model.report import Evidence
+from kvdiag.model.report import Evidence, Finding
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import evidence_message, format_time, message_of_line
+from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, format_time, message_of_line
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
 
@@ -71,6 +71,14 @@ class StuckText(NamedTuple):
         return f"waits for {self.waits_for} since {format_time(self.since)} UTC{failed}"
 
 
+class FindingLine(NamedTuple):
+    """A finding in a list about one subject, its cause (empty if there is none), and the command that explains it."""
+
+    text: SafeText
+    cause: SafeText
+    command: str
+
+
 class ErrorsText:
     """Error lines in groups: those that nothing explains, and those that something does."""
 
@@ -111,6 +119,15 @@ def line_text(evidence: Evidence, *, redact: bool) -> LineText:
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
+    )
+
+
+def finding_line(finding: Finding, cause: Finding | None, listed: Collection[Finding], *, redact: bool) -> FindingLine:
+    """Return a finding and what causes it; of a cause that is `listed` too, only the name."""
+    return FindingLine(
+        clean(f"{finding.rule.name}: {finding.says}", redact=redact),
+        clean(cause_phrase(cause, is_listed=cause in listed) if cause else "", redact=redact),
+        explain_command((cause or finding).rule.name),
     )
 
 

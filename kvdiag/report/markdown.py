@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from kvdiag.base.clock import to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import STUCK
-from kvdiag.report.phrases import explain_command
+from kvdiag.report.phrases import explain_command, format_time
 from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.short import named, short_ids
@@ -67,7 +66,7 @@ def _row(finding: FindingText) -> str:
         escape_markdown(short_ids(finding.row_title) + _sure(finding)),
         code(short_ids(finding.subject.short)),
         finding.state_word,
-        to_datetime(finding.begins).strftime("%Y-%m-%d %H:%M:%S"),
+        format_time(finding.begins),
         str(finding.count),
     )
     return f"| {' | '.join(cells)} |"

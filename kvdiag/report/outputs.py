@@ -11,7 +11,7 @@ from typing import TextIO
 
 from kvdiag.model.report import Report
 from kvdiag.report import REPORTS, TEXT, VALUES, RenderOptions
-from kvdiag.report.jsontext import write_document
+from kvdiag.report.jsontext import write_document, write_json
 
 
 def write_report(name: str, report: Report, stream: TextIO, options: RenderOptions) -> None:
@@ -28,3 +28,13 @@ def write_report(name: str, report: Report, stream: TextIO, options: RenderOptio
         from kvdiag.report.page.render import write_page
 
         write_page(output.page_of(report, options), stream, options)
+
+
+def write_value(value: object, output: str, stream: TextIO, *, redact: bool) -> None:
+    """Write a value as one document, as `output`: json or yaml."""
+    if output == "yaml":
+        from kvdiag.report.yamltext import write_yaml  # 10 ms that the other outputs need not wait for
+
+        write_yaml(value, stream, redact=redact)
+    else:
+        write_json(value, stream, redact=redact)

@@ -58,9 +58,8 @@ def safe_fix(fix: Fix, *, redact: bool) -> Fix:
     return fix if clean(fix.run, redact=redact) == fix.run else fix._replace(run="", withheld=WITHHELD)
 
 
-GUESSED = lazy_regex(
-    r"the file's date|assumed from today|without a time"
-)  # the clock was assumed, as no log has the date
+# The clock was assumed, as no log has the date.
+GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
@@ -182,12 +181,13 @@ def count_sentence(report: Report) -> str:
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
     symptoms = sum(finding.explained_by is not None for finding in report.findings)
     none = "No alarm" if noted else "No failure found"
-    parts = [f"{_count_noun(len(found), 'failure')}: {graded}" if found else none]
-    parts += [f"{_count_noun(symptoms, 'symptom')} explained"] if symptoms else []
-    return "; ".join([*parts, *([_count_noun(len(noted), "note")] if noted else [])])
+    parts = [f"{count_noun(len(found), 'failure')}: {graded}" if found else none]
+    parts += [f"{count_noun(symptoms, 'symptom')} explained"] if symptoms else []
+    return "; ".join([*parts, *([count_noun(len(noted), "note")] if noted else [])])
 
 
-def _count_noun(number: int, word: str) -> str:
+def count_noun(number: int, word: str) -> str:
+    """Return `1 note` or `2 notes`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
@@ -232,13 +232,13 @@ def common_folder(report: Report) -> str:
 def verdict(report: Report) -> str:
     """`2 failures found, worst: high; 1 note`."""
     found, noted = failures(report.findings), notes(report.findings)
-    more = f"; {_count_noun(len(noted), 'note')}" if noted else ""
+    more = f"; {count_noun(len(noted), 'note')}" if noted else ""
     if not found:
         is_read = any(reading.records for reading in report.inputs)
         none = "no alarm" if noted else "no failure found"
         return f"{none}{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
-    return f"{_count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
+    return f"{count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
 
 
 SENTENCES: Mapping[DoubtReason, str] = {
@@ -265,9 +265,9 @@ SENTENCES: Mapping[DoubtReason, str] = {
 
 def format_doubt(doubt: Doubt) -> str:
     """Return the sentence for a doubt. The caller must escape and redact it."""
-    values = doubt._asdict() | {"at": _when(doubt.at), "until": _when(doubt.until), "took": format_duration(doubt.took)}
+    values = doubt._asdict() | {
+        "at": format_time(doubt.at),
+        "until": format_time(doubt.until),
+        "took": format_duration(doubt.took),
+    }
     return SENTENCES[doubt.reason].format_map(values).replace("  ", " ")  # a component may be unknown
-
-
-def _when(stamp: int) -> str:
-    return to_datetime(stamp).strftime("%Y-%m-%d %H:%M:%S")

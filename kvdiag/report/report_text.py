@@ -34,6 +34,7 @@ from kvdiag.report.phrases import (
     input_lines,
     input_summary,
     nothing_found,
+    safe_fix,
     span_sentence,
     subject_lines,
     symptoms_by_cause,
@@ -43,7 +44,6 @@ from kvdiag.report.phrases import (
 from kvdiag.safe.clean import SafeText, clean
 
 LONGEST_REASON = 40  # characters of what a sentence ends with: enough to find it in a log line
-COMMAND_WITHHELD = "command left out: a name in it looks like a secret"
 
 
 class StepText(NamedTuple):
@@ -320,12 +320,12 @@ class Findings(Sequence[FindingText]):
 
 def step_text(fix: Fix, *, redact: bool) -> StepText:
     """A step of what to do; without its command where something in that was redacted, since that is another command."""
-    run, guard = clean(fix.run, redact=redact), f" Only when {fix.after}." if fix.after else ""
-    is_whole = run == fix.run
+    fix = safe_fix(fix, redact=redact)
+    guard = f" Only when {fix.after}." if fix.after else ""
     return StepText(
         text=clean(fix.text + guard, redact=redact),
-        run=run if is_whole else clean(""),
-        withheld=clean(fix.withheld if is_whole else COMMAND_WITHHELD, redact=redact),
+        run=clean(fix.run, redact=redact),
+        withheld=clean(fix.withheld, redact=redact),
     )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kvdiag.base.clock import SECOND, format_duration
 from kvdiag.model.error_groups import Histogram
 from kvdiag.model.values import Severity
-from kvdiag.report.phrases import format_span
+from kvdiag.report.phrases import count_noun, format_span
 from kvdiag.report.report_text import FindingText, ReportText
 
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -44,7 +44,7 @@ def sparkline(report: ReportText, width: int) -> Iterator[str | Row]:
     columns = max(LEAST, width - label - 4)
     counts = _counts(report.when, begins, ends, columns)
     step = _step((ends - begins) / columns)
-    most = f", full height = {max(counts)} error line{'' if max(counts) == 1 else 's'}" if any(counts) else ""
+    most = f", full height = {count_noun(max(counts), 'error line')}" if any(counts) else ""
     yield f"{format_span(begins, ends)}; one column = {step}{most}"
     if any(counts):
         yield Row(f"{ERRORS:{label}}", None, _bars(counts))

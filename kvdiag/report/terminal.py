@@ -12,7 +12,7 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.errors import draw_errors, draw_stuck
 from kvdiag.report.line_text import LineText
 from kvdiag.report.overview import MOST_ROWS, draw_overview
-from kvdiag.report.phrases import explain_command
+from kvdiag.report.phrases import count_noun, explain_command
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.screen import BADGES, Piece, Screen, cut, cut_middle
 from kvdiag.report.short import is_named, named, short_ids
@@ -85,7 +85,7 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     if is_all:
         _section(screen, "Look-alikes", finding.look_alikes)
         _section(screen, "See", finding.references)
-    more = f"{left} more step{'' if left == 1 else 's'}: -v; more" if left else "More"
+    more = f"{count_noun(left, 'more step')}: -v; more" if left else "More"
     screen.text(f"{more}: {explain_command(finding.rule)}", indent=2)
     screen.blank()
 
@@ -203,9 +203,8 @@ def _section(screen: Screen, title: str, paragraphs: Sequence[str], *, most: int
 def _notes(report: ReportText, screen: Screen) -> None:
     """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
     if report.notes and not report.failures:
-        count = len(report.notes)
         alarm = "" if report.errors.stuck else "No alarm. "
-        screen.text(f"{alarm}{count} note{'' if count == 1 else 's'}:", style="bold")
+        screen.text(f"{alarm}{count_noun(len(report.notes), 'note')}:", style="bold")
     is_short = bool(report.failures) and not screen.options.verbose
     shown = report.notes[:MOST_NOTES] if is_short else report.notes
     for finding in shown:
@@ -216,7 +215,7 @@ def _notes(report: ReportText, screen: Screen) -> None:
             room = most * (screen.width - WRAP_LOSS) - len("note: ") - len(rest)
             screen.text(f"note: {cut_middle(short_ids(finding.says), max(room, LEAST_NOTE))}{rest}", hang=2, most=most)
     if left := len(report.notes) - len(shown):
-        screen.text(f"{left} more note{'' if left == 1 else 's'}: -v")
+        screen.text(f"{count_noun(left, 'more note')}: -v")
     if report.notes:
         screen.blank()
 
@@ -253,7 +252,7 @@ def _nothing(report: ReportText, screen: Screen) -> None:
     """In one line, that there is no alarm, and what that rests on."""
     groups = len(report.errors.groups)
     more = [f"{len(report.notes)} for information"] if report.notes else []
-    more += [f"{groups} group{'' if groups == 1 else 's'} of errors not explained"] if groups else []
+    more += [f"{count_noun(groups, 'group')} of errors not explained"] if groups else []
     found = "No alarm" if report.notes else "No failure found"
     found = "Nothing was logged in the requested time" if report.is_empty else found
     screen.line(Piece("; ".join([f"{found} in {report.read}", *more])))

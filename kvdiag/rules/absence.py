@@ -174,7 +174,7 @@ def _known_witnesses(_entries: Mapping[str, Entry]) -> dict[tuple[str, ...], lis
 
 def components_present(components: tuple[str, ...], node: str, history: History) -> tuple[str, ...]:
     """Return the components that have a log; the first component if none has."""
-    present = tuple(one for one in components if any(_covering(one, node, history)))
+    present = tuple(one for one in components if history.coverage_of(one, node))
     return present or components[:1]
 
 
@@ -183,16 +183,10 @@ def _unproven(
 ) -> Iterator[Doubt]:
     for component in components_present(components, node, history):
         yield from min(
-            (tuple(_reasons(coverage, verbosity, window)) for coverage in _covering(component, node, history)),
+            (tuple(_reasons(coverage, verbosity, window)) for coverage in history.coverage_of(component, node)),
             key=len,
             default=(Doubt(DoubtReason.NO_LOG, component, window.begins),),
         )
-
-
-def _covering(component: str, node: str, history: History) -> Iterator[Coverage]:
-    for coverage in history.coverage:
-        if coverage.component == component and (not node or not coverage.node or coverage.node == node):
-            yield coverage
 
 
 def _reasons(coverage: Coverage, verbosity: int, window: Window) -> Iterator[Doubt]:

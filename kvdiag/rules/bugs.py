@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from kvdiag.base.versions import contains, format_range, intersection, is_subset, read_range, read_version
+from kvdiag.model.event import may_be_same_node
 from kvdiag.model.report import BugMatch
 from kvdiag.model.rule import Bug, Rule
 from kvdiag.model.timeline import SeenVersion
@@ -52,7 +53,7 @@ def find_version(
 
     Of several printed versions, the last one before `at` is taken, else the first one after it; without `at` the last.
     """
-    candidates = [v for v in versions if v.component == component and (not node or not v.node or v.node == node)]
+    candidates = [v for v in versions if v.component == component and may_be_same_node(node, v.node)]
     order = {"option": 0, "banner": 1, "file": 2, "wording": 3}
     return min(candidates, key=lambda v: (order.get(v.how, 4), *_distance(v, at)), default=None)
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from kvdiag.base.cache import cached, fingerprint
 from kvdiag.base.pattern_folder import builtin_patterns
+from kvdiag.base.suggestions import suggestion
 from kvdiag.model.capability import Capability
 from kvdiag.model.rule import Rule
+from kvdiag.model.values import Role
 from kvdiag.rules.library import CAPABILITIES
 
 
@@ -60,6 +62,21 @@ class Capabilities:
                 self._resolve_needs(need)
         self._all_needs[name] = frozenset(needs).union(*(self._all_needs[need] for need in needs))
         self._depth[name] = max((self._depth[need] + 1 for need in needs), default=0)
+
+
+def capability_faults(rule: Rule, known: Capabilities) -> Iterator[str]:
+    """Yield each error in the capabilities of a rule."""
+    if not rule.breaks and not rule.suffers:
+        yield "give 'breaks' or 'suffers'; patterns/capabilities.yaml lists the capabilities"
+    for name in (*rule.breaks, *rule.suffers):
+        if name not in known.by_name:
+            yield f"unknown capability {name!r}{suggestion(name, known.by_name)}"
+    for broken in rule.breaks:
+        for name in rule.suffers:
+            if known.spreads(broken, name):
+                yield f"it suffers from {name}, which needs {broken}, that it breaks itself"
+    if rule.breaks and rule.role is Role.SYMPTOM:
+        yield "a symptom cannot have 'breaks'; use 'suffers'"
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 
 from kvdiag.base.decode import Record, each, known
 from kvdiag.base.errors import PatternError
@@ -30,19 +30,9 @@ def read_capabilities(text: str, file: str) -> tuple[Capability, ...]:
     for one in found.values():
         for fault in known(one.needs, found, "capability"):
             raise fault
-    for one in found.values():
-        if _is_in_ring(one.name, found):
-            raise PatternError(one.place, f"{one.name} needs itself, directly or indirectly")
+    try:
+        TopologicalSorter({one.name: one.needs for one in found.values()}).prepare()
+    except CycleError as error:
+        one = found[error.args[1][0]]
+        raise PatternError(one.place, f"{one.name} needs itself, directly or indirectly") from None
     return tuple(found.values())
-
-
-def _is_in_ring(name: str, found: Mapping[str, Capability]) -> bool:
-    queue, seen = list(found[name].needs), set[str]()
-    while queue:
-        need = queue.pop()
-        if need == name:
-            return True
-        if need not in seen:
-            seen.add(need)
-            queue.extend(found[need].needs)
-    return False

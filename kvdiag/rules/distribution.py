@@ -16,6 +16,7 @@ from typing import NamedTuple
 from kvdiag.base.cache import cached, digest
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
+from kvdiag.model.event import may_be_same_node
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY
@@ -144,7 +145,7 @@ def dialect_of(history: History, node: str) -> Dialect:
     votes = _votes(texts, signs)
     runtimes = _votes(texts, _runtimes())
     for version in history.versions:
-        if not node or not version.node or version.node == node:
+        if may_be_same_node(node, version.node):
             votes.update(one.name for one in distributions() if any(part in version.version for part in one.versions))
     best = [one for one in votes if votes[one] == max(votes.values())]
     whole = "\n".join(texts) if len(best) > 1 else ""  # versions of one distribution share marks
@@ -161,7 +162,7 @@ def _is_without_dockershim(history: History, node: str) -> bool:
     minors = (
         int(found[1])
         for seen in history.versions
-        if seen.component == "kubelet" and (not node or seen.node in {node, ""})
+        if seen.component == "kubelet" and may_be_same_node(node, seen.node)
         for found in [_MINOR.match(seen.version)]
         if found
     )
@@ -180,7 +181,7 @@ def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[
 
 def _texts(history: History, node: str) -> Iterator[str]:
     """Yield the first lines of a node and the names of their files."""
-    events = (event for event in history.events if not node or event.node in {node, ""})
+    events = (event for event in history.events if may_be_same_node(node, event.node))
     sources = set()
     for event in islice(events, MOST_EVENTS):
         if event.origin.source not in sources:

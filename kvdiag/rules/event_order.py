@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from kvdiag.base.identity_cache import cached_by_identity
 from kvdiag.model.event import Event
 from kvdiag.model.rule import All, AnyOf, Chain, ChainStep, Condition
 
 EARLIEST = -(1 << 62)
-MOST_KNOWN = 4096  # conditions in the cache, more than all rules have
 
 
 class EventTimes(Protocol):
@@ -27,10 +27,9 @@ Names = tuple[str, ...]
 Alternatives = Sequence[Sequence[Names]]  # one of the alternatives must hold: all its chains, each with names in order
 ALWAYS: Alternatives = ((),)
 MOST_ALTERNATIVES = 64  # a condition with more alternatives is evaluated without this check
-_KNOWN: dict[int, tuple[Condition, Sequence[str], Alternatives]] = {}  # key: id() of the condition
 
 
-def order_is_possible(condition: Condition, cut: Sequence[str], moments: EventTimes) -> bool:
+def order_is_possible(condition: Condition, cut: tuple[str, ...], moments: EventTimes) -> bool:
     """Return whether each step of a chain has an event during or after one of the step before it.
 
     The last step may lack one if it is in `cut` (the log may end before it). Absent events are not checked.
@@ -54,14 +53,18 @@ def _follow(names: Names, moments: EventTimes) -> bool:
     return True
 
 
-def _alternatives(condition: Condition, cut: Sequence[str]) -> Alternatives:
-    """Return the chains that a condition requires, cached by its identity: rules live as long as the process."""
-    known = _KNOWN.get(id(condition))
-    if known is None or known[0] is not condition or known[1] != cut:
-        if len(_KNOWN) >= MOST_KNOWN:
-            _KNOWN.clear()
-        known = _KNOWN[id(condition)] = (condition, cut, _chains(condition, cut))
-    return known[2]
+def _alternatives(condition: Condition, cut: tuple[str, ...]) -> Alternatives:
+    """Return the chains that a condition requires."""
+    known = _known_alternatives(condition)
+    if cut not in known:
+        known[cut] = _chains(condition, cut)
+    return known[cut]
+
+
+@cached_by_identity
+def _known_alternatives(_condition: Condition) -> dict[tuple[str, ...], Alternatives]:
+    """Return the chains of a condition that were computed, by `cut`."""
+    return {}
 
 
 def _chains(condition: Condition, cut: Sequence[str]) -> Alternatives:

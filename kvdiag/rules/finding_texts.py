@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kvdiag.base.clock import MINUTE, format_duration, to_datetime
+from kvdiag.base.clock import MINUTE, format_duration, rfc3339
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.report import Evidence, FindingTexts
@@ -117,23 +117,24 @@ class LazyTexts:
 
     def _values(self) -> dict[str, str]:
         """Return the values of the slots, with a generic name for an unnamed volume."""
-        rule, subject, events, evidence, _, _, tries, (begins, ends), end, *_ = self._inputs
-        values = slot_values(subject, events, tries, begins, ends)
-        prelude = [row.event for row in evidence if row.step in rule.follows]
+        inputs = self._inputs
+        rule, subject, (begins, ends) = inputs.rule, inputs.subject, inputs.span
+        values = slot_values(subject, inputs.events, inputs.tries, begins, ends)
+        prelude = [row.event for row in inputs.evidence if row.step in rule.follows]
         if rule.or_node and subject.kind is SubjectKind.NODE:
             values.setdefault("volume", UNNAMED_VOLUME)
         for event in prelude:
             for name, value in event.attrs.items():
                 values.setdefault(name, value)
         values.update(run_values(prelude))
-        values["lasted"] = format_duration((end.at or ends) - begins)
+        values["lasted"] = format_duration((inputs.end.at or ends) - begins)
         return values | cause_values(self.anatomy, values["text"])
 
     def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return the values with those that only commands have: a word for any driver, and a time if it is known."""
         more = {"driver_sign": values.get("driver") or ANY_DRIVER}
         if not all(row.event.origin.source in self._inputs.history.unanchored for row in self._inputs.evidence):
-            more["since_time"] = to_datetime(self._inputs.span[0] - MINUTE).isoformat()[:19] + "Z"
+            more["since_time"] = rfc3339(self._inputs.span[0] - MINUTE, "seconds")
         return {**values, **more}
 
     def _says(self, values: Mapping[str, str]) -> str:

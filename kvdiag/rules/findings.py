@@ -36,9 +36,8 @@ from kvdiag.rules.umbrella import Umbrellas, is_umbrella
 FEW = 8  # events that are divided and judged at once; of more it is first seen whether all of them may hold
 LOG = "log"  # in `same`: the events must be in one log; not part of the finding's name
 MOST_PARTS = 64  # parts (devices, images…) of one node; of more only the most certain are reported
-_TIME_REASONS = frozenset(
-    (DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY)
-)  # told of a log by its times
+# Told of a log by its times.
+_TIME_REASONS = frozenset((DoubtReason.BEGINS_LATE, DoubtReason.ENDS_SOON, DoubtReason.ENDS_EARLY))
 PRELUDE = 5 * MINUTE  # lines that a rule shows as prelude are at most this long before the fault
 
 

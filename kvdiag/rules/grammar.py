@@ -88,18 +88,25 @@ def _expand(condition: Condition, recovers: Sequence[str]) -> Condition:
             return condition
 
 
-def names_in(condition: Condition) -> Iterator[str]:
-    """Yield every event name in the condition, in reading order."""
+def clauses(condition: Condition, *, negated: bool = True) -> Iterator[Chain | Absent]:
+    """Yield the chains and absences of a condition in reading order, those in negated terms only with `negated`."""
     match condition:
-        case Chain(steps):
-            yield from (step.name for step in steps)
-        case Absent(name, after, before):
-            yield from (n for n in (name, after, before) if n)
         case Not(term):
-            yield from names_in(term)
+            yield from clauses(term) if negated else ()
         case All(terms) | AnyOf(terms):
             for term in terms:
-                yield from names_in(term)
+                yield from clauses(term, negated=negated)
+        case _:
+            yield condition
+
+
+def names_in(condition: Condition) -> Iterator[str]:
+    """Yield every event name in the condition, in reading order."""
+    for clause in clauses(condition):
+        if isinstance(clause, Chain):
+            yield from (step.name for step in clause.steps)
+        else:
+            yield from filter(None, (clause.name, clause.after, clause.before))
 
 
 @cached_by_identity
@@ -110,26 +117,17 @@ def name_set(condition: Condition) -> frozenset[str]:
 
 def absences(condition: Condition) -> Iterator[Absent]:
     """Yield every absence in the condition, in reading order."""
-    match condition:
-        case Absent():
-            yield condition
-        case Not(term):
-            yield from absences(term)
-        case All(terms) | AnyOf(terms):
-            for term in terms:
-                yield from absences(term)
-        case Chain():
-            return
+    return (clause for clause in clauses(condition) if isinstance(clause, Absent))
+
+
+def required_chains(condition: Condition) -> Iterator[Chain]:
+    """Yield the chains of a condition that are not in negated terms."""
+    return (clause for clause in clauses(condition, negated=False) if isinstance(clause, Chain))
 
 
 def positive_names(condition: Condition) -> Iterator[str]:
     """Yield the names of events that must exist for the condition to hold."""
-    match condition:
-        case Chain(steps):
-            yield from (step.name for step in steps)
-        case All(terms) | AnyOf(terms):
-            for term in terms:
-                yield from positive_names(term)
+    return (step.name for chain in required_chains(condition) for step in chain.steps)
 
 
 @cache

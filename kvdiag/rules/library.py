@@ -21,6 +21,7 @@ QUIET = ".quiet"  # in the name of a log file that the rule must not match
 DISTRIBUTIONS = "distributions.yaml"
 CAPABILITIES = "capabilities.yaml"
 KINDS = "kinds.yaml"
+# Files and folders in patterns/ that contain no rules.
 NOT_RULES = {
     "events",
     "lifecycles",
@@ -30,7 +31,7 @@ NOT_RULES = {
     KINDS,
     "frequent.yaml",
     "anatomy",
-}  # files and folders in patterns/ that contain no rules
+}
 
 
 class Library(NamedTuple):
@@ -49,9 +50,8 @@ def _rule_paths(folder: Path) -> Iterator[str]:
     """Yield the same paths as strings: at each start they are only compared, and creating Path objects takes longer."""
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(set(folders) - NOT_RULES)
-        found = sorted(
-            (*folders, *(set(names) - NOT_RULES))
-        )  # includes folders, so that a folder named *.yaml is reported
+        # Includes folders, so that a folder named *.yaml is reported.
+        found = sorted((*folders, *(set(names) - NOT_RULES)))
         yield from (f"{where}{os.sep}{name}" for name in found if name.endswith((".yaml", ".yml")))
 
 
@@ -141,10 +141,8 @@ def _read_valid(files: Sequence[Path], group_files: Sequence[Path]) -> Sequence[
 
 
 def _read_all(files: Sequence[Path], group_files: Sequence[Path]) -> Library:
-    from kvdiag.rules.schema import (
-        read_rule,
-        unique,
-    )  # slow imports (YAML, grammar), not needed if the cache is filled
+    # Slow imports (YAML, grammar), not needed if the cache is filled.
+    from kvdiag.rules.schema import read_rule, unique
 
     rules: list[Rule] = []
     errors: list[PatternError] = []

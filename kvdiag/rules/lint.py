@@ -11,8 +11,7 @@ from kvdiag.events.template import template_fault
 from kvdiag.model.rule import Rule
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
-from kvdiag.rules.capabilities import capabilities
-from kvdiag.rules.capability_lint import faults
+from kvdiag.rules.capabilities import capabilities, capability_faults
 from kvdiag.rules.causes import CAUSE
 from kvdiag.rules.distribution import default_dialect, unknown_placeholders
 from kvdiag.rules.fill import fixed_words, quoted_slots, slots_of, texts_of
@@ -91,7 +90,7 @@ def _faults(rule: Rule, entries: Mapping[str, Entry], names: frozenset[str]) -> 
     yield from _texts(rule, entries)
     yield from lint_truth(rule, entries)
     yield from lint_anatomy(rule)
-    yield from (("breaks", fault) for fault in faults(rule, capabilities()))
+    yield from (("breaks", fault) for fault in capability_faults(rule, capabilities()))
     for number, name in enumerate(rule.never_explains):
         if name != EVERYTHING and name not in names:
             yield (
@@ -107,15 +106,14 @@ def _kinds(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
     for selector in rule.events.values():
         path = f"events.{selector.name}"
         for number, kind in enumerate(selector.kinds):
-            at = f"{path}.kind.{number}" if f"{path}.kind.{number}" in rule.places else f"{path}.kind"
+            at = f"{path}.kind.{number}"
             if kind not in entries:
                 yield at, f"{selector.name}: unknown event kind {kind!r}{suggestion(kind, entries)}"
             if kind in selector.kinds[:number]:
                 yield at, f"{selector.name}: the kind {kind!r} is named twice"
         known = {name for kind in selector.kinds if kind in entries for name in value_names(entries[kind])}
         known |= {TEXT, CODE, *ANATOMY} if not TEXTS.isdisjoint(known) else set()
-        for number, where in enumerate(selector.conditions):
-            inner = f"{path}.any.{number - 1}" if number else path
+        for inner, where in selector.placed_conditions:
             for name in where if known else ():
                 if name not in known:
                     yield (

@@ -19,25 +19,27 @@ def lint_anatomy(rule: Rule) -> Iterator[Fault]:
     """Yield unknown causes, peers and operations, and globs over a whole error for a cause that a rule can ask for."""
     for selector in rule.events.values():
         if f"events.{selector.name}" in rule.places:  # not a second name that the condition gives
-            yield from _unknown_words(rule, selector)
+            yield from _unknown_words(selector)
             yield from _globs_of_causes(selector)
 
 
-def _unknown_words(rule: Rule, selector: Selector) -> Iterator[Fault]:
-    for path, name, words in _conditions(selector):
-        known = words_of(name) if name in _WORDS else ()
-        for number, word in enumerate(words if name in _WORDS else ()):
-            asked = word.removeprefix("!")
-            if asked not in known:
-                at = f"{path}.{name}.{number}" if f"{path}.{name}.{number}" in rule.places else f"{path}.{name}"
-                yield at, f"{selector.name}: unknown {name} {asked!r}{suggestion(asked, known)}"
+def _unknown_words(selector: Selector) -> Iterator[Fault]:
+    for path, where in selector.placed_conditions:
+        for name in (name for name in _WORDS if name in where):
+            known = words_of(name)
+            for number, word in enumerate(where[name]):
+                asked = word.removeprefix("!")
+                if asked not in known:
+                    problem = f"{selector.name}: unknown {name} {asked!r}{suggestion(asked, known)}"
+                    yield f"{path}.{name}.{number}", problem
 
 
 def _globs_of_causes(selector: Selector) -> Iterator[Fault]:
     """Yield globs with the words of a cause, if no reason is given; and a reason that no glob needs."""
     found = [
         (f"{path}.{name}", glob, cause)
-        for path, name, globs in _conditions(selector)
+        for path, where in selector.placed_conditions
+        for name, globs in where.items()
         for glob in (globs if name in {TEXT, *TEXTS} else ())
         if not glob.startswith("!") and (cause := strong_cause_in(glob))
     ]
@@ -46,9 +48,3 @@ def _globs_of_causes(selector: Selector) -> Iterator[Fault]:
     for path, glob, cause in () if selector.glob_because else found:
         problem = f"{glob!r} has the words of a cause: write 'cause: {cause}', or why not under '{GLOB_BECAUSE}'"
         yield path, problem
-
-
-def _conditions(selector: Selector) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    for number, where in enumerate(selector.conditions):
-        path = f"events.{selector.name}.any.{number - 1}" if number else f"events.{selector.name}"
-        yield from ((path, name, words) for name, words in where.items())

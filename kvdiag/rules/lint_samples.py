@@ -14,7 +14,7 @@ from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.yamlread import read_yaml
 from kvdiag.events.template import Matcher
 from kvdiag.events.vocabulary import Vocabulary
-from kvdiag.model.rule import Rule, Selector
+from kvdiag.model.rule import Rule
 from kvdiag.model.vocabulary import Entry, Wording
 from kvdiag.rules.selection import ANATOMY, TEXTS
 
@@ -61,21 +61,15 @@ def unmatched(rule: Rule, samples: LogSamples) -> Iterator[Fault]:
     tests = tuple(line for test in rule.tests for line in test.log.splitlines())
     for selector in rule.events.values():
         lines = tuple(line for kind in selector.kinds for line in samples.by_kind.get(kind, ())) + tests
-        for path, glob in _globs(selector):
-            yield from ((path, problem) for problem in _glob_faults(path.split(".")[-1], glob, lines))
+        for path, where in selector.placed_conditions:
+            for name, glob in ((name, glob) for name, globs in where.items() if name not in ANATOMY for glob in globs):
+                yield from ((f"{path}.{name}", problem) for problem in _glob_faults(name, glob, lines))
     for entry in rule.lines:
         name = next(name for name, selector in rule.events.items() if entry.kind in selector.kinds)
         path = f"events.{name}"
         for wording in entry.wordings:
             yield from ((f"{path}.anchor", problem) for problem in frequent_anchor(wording.anchor, samples))
             yield from ((path, problem) for problem in _shadowed_wording(rule, entry.kind, wording, samples))
-
-
-def _globs(selector: Selector) -> Iterator[Fault]:
-    for number, where in enumerate(selector.conditions):
-        path = f"events.{selector.name}.any.{number - 1}" if number else f"events.{selector.name}"
-        for name, globs in where.items():
-            yield from ((f"{path}.{name}", glob) for glob in globs if name not in ANATOMY)
 
 
 def _glob_faults(name: str, glob: str, lines: Sequence[str]) -> Iterator[str]:

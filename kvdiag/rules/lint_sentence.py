@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 from kvdiag.base.errors import PatternError
 from kvdiag.model.rule import Absent, All, AnyOf, Chain, ChainStep, Condition, Not, Rule
-from kvdiag.rules.grammar import names_in, position, positive_names
+from kvdiag.rules.grammar import names_in, position, positive_names, required_chains
 from kvdiag.rules.rule_page import format_condition
 
 MOST_BRANCHES = 64
@@ -40,7 +40,7 @@ def _keys(rule: Rule, bound: set[str]) -> Iterator[PatternError]:
             if name not in bound:
                 problem = f"the {what} {name!r} is not an event that the condition requires"
                 yield PatternError(rule.place_of(f"{path}.{number}"), problem)
-    ends = {c.steps[-1].name for c in _chains(rule.when) if c.within or c.steps[-1].lasting}
+    ends = {c.steps[-1].name for c in required_chains(rule.when) if c.within or c.steps[-1].lasting}
     for number, name in enumerate(rule.cut):
         if name in bound and name not in ends:
             problem = f"{name!r} can only be cut off as the last step of a chain with 'within' or 'lasting'"
@@ -99,15 +99,6 @@ def _branches(condition: Condition) -> list[list[Condition]]:
             return [[part for some in way for part in some] for way, _ in zip(ways, range(MOST_BRANCHES), strict=False)]
         case _:
             return [[condition]]
-
-
-def _chains(condition: Condition) -> Iterator[Chain]:
-    match condition:
-        case Chain():
-            yield condition
-        case All(terms) | AnyOf(terms):
-            for term in terms:
-                yield from _chains(term)
 
 
 def _reversed_bounds(condition: Condition) -> Iterator[tuple[str, str]]:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from kvdiag.base.clock import MINUTE, to_datetime
+from kvdiag.base.clock import MINUTE, rfc3339, to_datetime
 from kvdiag.base.regex import lazy_regex
+from kvdiag.model.event import may_be_same_node
 from kvdiag.model.report import Finding, Need
 from kvdiag.model.timeline import History
 from kvdiag.model.values import Role, Severity, Verdict
@@ -42,7 +43,7 @@ class CollectCommands:
         texts = self._known.to_collect(finding.rule)
         logged = self._logged(node)
         missing = [text for text in texts if not (read := _JOURNAL.search(text)) or read[1] not in logged]
-        begins = to_datetime(finding.begins - BEFORE).strftime("%Y-%m-%dT%H:%M:%SZ")
+        begins = rfc3339(finding.begins - BEFORE, "seconds")
         driver = finding.subject.ids.get("driver", ANY_DRIVER)
         values = {"node": node, **finding.subject.ids, "driver_sign": driver, "since_time": begins}
         texts = missing or texts
@@ -54,7 +55,7 @@ class CollectCommands:
 
     def _logged(self, node: str) -> set[str]:
         """Return the services of the node that have a log."""
-        found = {one.component for one in self._history.coverage if not node or not one.node or one.node == node}
+        found = {one.component for one in self._history.coverage if may_be_same_node(node, one.node)}
         return found | ({"runtime"} if found & _RUNTIMES else set())
 
     def _at_finding_time(self, text: str, finding: Finding, dialect: Dialect) -> str:
@@ -144,7 +145,7 @@ def _command(need: Need, ids: Mapping[str, str], history: History) -> str:
         return "" if run.startswith(REMARK) else run
     values = {"node": node, "driver_sign": ids.get("driver", ANY_DRIVER)}
     if need.begins is not None:
-        values["since_time"] = to_datetime(need.begins).strftime("%Y-%m-%dT%H:%M:%SZ")
+        values["since_time"] = rfc3339(need.begins, "seconds")
     return command(limited(dialect_of(history, node).expand(COMMANDS.get(need.component, "")), values), values)
 
 

@@ -57,9 +57,8 @@ class _SeenValues:
     def _may_match(self, selector: Selector, kind: str) -> bool:
         key = (kind, *(tuple(where.items()) for where in selector.conditions))
         if key not in self._found:
-            is_possible = all(
-                any(map(fits, self._values_of(kind, name))) for name, fits in value_tests(selector)
-            )  # of most selectors one value fits on no line, which takes a third of the time of all conditions
+            # Of most selectors one value fits on no line, which takes a third of the time of all conditions.
+            is_possible = all(any(map(fits, self._values_of(kind, name))) for name, fits in value_tests(selector))
             self._found[key] = is_possible and any(map(may_select(selector), self._values_by_kind[kind]))
         return self._found[key]
 

@@ -21,7 +21,6 @@ from kvdiag.base.yamlread import Node
 from kvdiag.model.rule import StoryLine
 
 LADDER = 0
-MOST_EVENTS = 1000  # events of one line of a story
 Story = tuple[StoryLine, ...]
 
 _TIME = lazy_regex(r"(\d\d):(\d\d)(?::(\d\d(?:\.\d{1,6})?))?")

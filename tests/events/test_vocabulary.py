@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kvdiag.base.errors import PatternError
-from kvdiag.events.lint import lint
+from kvdiag.events.lint import lint_events
 from kvdiag.events.vocabulary import (
     load_vocabulary,
     make_vocabulary,
@@ -204,14 +204,14 @@ def test_a_file_that_is_no_utf8(folder):
         ("Made the thing", "Made <the> thing", "would not survive JSON"),
         ("anchor: Made the thing", "anchor: ade", "is too weak"),
         (">=1.22 <1.27 || >=1.30.1", "since 1.22", "is no range of versions of kubelet"),
-        ('] "Made the thing" ', '] "Made a thing" ', "is read as nothing"),
+        ('] "Made the thing" ', '] "Made a thing" ', "is not read at all"),
         ("{driver}", "{driver}", ""),
     ],
 )
 def test_lint(folder, old, new, message):
     """Lint finds what would not work, and nothing in a good file."""
     (folder / "a.yaml").write_text(EVENT.replace(old, new), encoding="utf-8")
-    said = "\n".join(map(str, lint(read_vocabulary(folder))))
+    said = "\n".join(map(str, lint_events(read_entries(folder))))
     assert message in said
     assert bool(said) == bool(message)
 

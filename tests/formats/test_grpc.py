@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvdiag.formats.rpc.calls import Call, RpcFragment, fits, likely_method, pair, read_fragment
+from kvdiag.formats.rpc.calls import Call, CallAssembler, RpcFragment, fits, likely_method, read_fragment
 from kvdiag.formats.rpc.fragments import request_of
+
+
+def pair(pieces):
+    """Yield the calls of one process, each when it ends, and at last the open ones."""
+    assembler = CallAssembler()
+    for key, piece in pieces:
+        assembler.add(key, piece)
+        yield from assembler.pop_finished()
+    yield from assembler.flush()
+
 
 T1, T2 = (
     "/var/lib/kubelet/pods/u-1/volumes/kubernetes.io~csi/data/mount",

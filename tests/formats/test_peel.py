@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvdiag.base.clock import SECOND, from_datetime
-from kvdiag.formats.carriers.peel import Peeled, chatter, peel, suppressed
+from kvdiag.formats.carriers.peel import Peeled, chatter, peel
 from kvdiag.formats.timestamps import syslog_minute
 
 KLOG = b'I0715 03:49:33.850919    1432 kubelet.go:2168] "SyncLoop ADD" source="api"'
@@ -215,12 +215,6 @@ def test_chatter_of_journalctl(line: bytes, name: str | None) -> None:
     assert chatter(line) == name
 
 
-def test_rate_limit() -> None:
-    """The journal says how many messages it has swallowed."""
-    assert suppressed(b"Suppressed 1234 messages from kubelet.service") == 1234
-    assert suppressed(KLOG) is None
-
-
 PIECES = [
     b"Jul 15 03:49:34 ",
     b"2024-07-15T03:49:34Z ",
@@ -241,7 +235,6 @@ def test_any_bytes(line: bytes) -> None:
     """No input raises, and nothing is added to a line made of words."""
     assert len(peel(line).body) <= len(line) or b"{" in line
     chatter(line)
-    suppressed(line)
 
 
 @pytest.mark.parametrize("piece", [b"a ", b"a: ", b"[", b"1", b"a[1]: ", b" ", b"Jul ", b"<1>", b"word", b"{"])

@@ -42,7 +42,7 @@ def shown(
     stream = io.StringIO()
     spreads = percentiles(phase for row in rows for phase in row.phases)
     inventory = Inventory(kind=kind, rows=tuple(rows), spreads=spreads, slow=slow, begins=BEGINS, ends=ENDS)
-    write(inventory, stream, output, RenderOptions(width=width, redact=redact))
+    write(inventory, output, stream, RenderOptions(width=width, redact=redact))
     return stream.getvalue()
 
 

@@ -7,9 +7,8 @@ import pytest
 from kvdiag.base.errors import PatternError
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.model.values import Role
-from kvdiag.rules.capabilities import CAPABILITIES, Capabilities, capabilities
+from kvdiag.rules.capabilities import CAPABILITIES, Capabilities, capabilities, capability_faults
 from kvdiag.rules.capability_file import read_capabilities
-from kvdiag.rules.capability_lint import faults
 from tests.rules.one_rule import one_rule
 
 FILE = """\
@@ -70,5 +69,5 @@ def test_faults_of_the_file(old, new, said):
 )
 def test_faults_of_a_rule(parts, said):
     """Lint demands of every rule what it breaks or suffers from, in this order of needs."""
-    assert any(said in fault for fault in faults(one_rule(**parts), KNOWN))
-    assert list(faults(one_rule(breaks=("pod",), suffers=("disk",)), KNOWN)) == []
+    assert any(said in fault for fault in capability_faults(one_rule(**parts), KNOWN))
+    assert list(capability_faults(one_rule(breaks=("pod",), suffers=("disk",)), KNOWN)) == []

@@ -38,7 +38,7 @@ RULES = [rule for rule in library().rules if any(FILTERED.search(step.run) for s
 def _filters(rule):
     """Yield each log of the rule's tests with the filters that its findings print."""
     for test in (test for test in rule.tests if test.finds):
-        for log in logs_of_test(rule, test, every=False):
+        for log in logs_of_test(rule, test):
             for finding in find((rule,), history_of(log.log, test, vocabulary()), vocabulary().kinds):
                 for step in finding.texts.all.fix:
                     if printed := PRINTED.match(step.run):

@@ -12,7 +12,7 @@ from kvdiag.analysis.rule_tests import run_tests
 from kvdiag.base.errors import PatternError
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.yamlread import read_yaml
-from kvdiag.events.lint import lint_user_events, read_user_events
+from kvdiag.events.lint import lint_events, read_user_events
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import RuleTest
 from kvdiag.rules.library import load
@@ -121,7 +121,7 @@ def test_faults_of_a_users_events(own, old, new, faults):
     path = own / "p" / "events" / "array.yaml"
     path.write_text(EVENTS.replace("label:", "labl:") if old == "labl" else EVENTS.replace(old, new))
     entries, broken = read_user_events(path.parent)
-    found = [str(fault).partition("\n")[0] for fault in (*broken, *lint_user_events(entries, KNOWN))]
+    found = [str(fault).partition("\n")[0] for fault in (*broken, *lint_events(entries, KNOWN))]
     assert [one.removeprefix(f"{path}:") for one in found] == faults
 
 

@@ -102,8 +102,8 @@ class HourBucket(NamedTuple):
 class LineQuota:
     """How many more lines of all logs may be stored individually."""
 
-    def __init__(self, left: int = MOST_LINES) -> None:
-        self.left = left
+    def __init__(self) -> None:
+        self.left = MOST_LINES
 
 
 class ErrorColumns(NamedTuple):

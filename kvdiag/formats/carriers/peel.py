@@ -18,7 +18,7 @@ from kvdiag.formats.carriers import dmesg, envelopes, prefixes
 from kvdiag.formats.carriers.carrier import Peeled
 from kvdiag.formats.pasted import copied
 
-__all__ = ["Peeled", "chatter", "peel", "repeel", "suppressed"]
+__all__ = ["Peeled", "chatter", "peel", "repeel"]
 
 _Reader = Callable[[bytes], Peeled | None]
 _DEEPEST = 5
@@ -34,7 +34,6 @@ _CHATTER = lazy_regex(
 )
 _SIGNED = ("journal", "syslog", "dmesg", "talos-dmesg", "container-journal", "named", "console")
 _NAMES = {"begin": "begin", "boot": "boot", "none": "no-entries", "gap": "gap", "fence": "fence"}
-_SUPPRESSED = lazy_regex(rb"Suppressed (\d{1,9}) messages from ")
 _LETTER: tuple[_Reader, ...] = (
     prefixes.syslog,
     prefixes.full,
@@ -142,12 +141,6 @@ def chatter(line: bytes) -> str | None:
     """Return the kind of a line between log lines: `begin`, `boot`, `no-entries`, `gap` (grep), `fence` (Markdown)."""
     found = _CHATTER.match(line)
     return _NAMES[found.lastgroup] if found and found.lastgroup else None
-
-
-def suppressed(body: bytes) -> int | None:
-    """Return how many messages journald's rate limit suppressed, if the line reports that."""
-    found = _SUPPRESSED.match(body)
-    return int(found.group(1)) if found else None
 
 
 def _peel_once(body: bytes) -> Peeled | None:

@@ -8,14 +8,14 @@ there is one, the method, the kind of response, the required fields of a request
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from kvdiag.formats.rpc.fragments import CALL, CALLED, ERROR, RESPONSE, WHOLE, WITHOUT_ARGUMENTS, RpcFragment
 from kvdiag.formats.rpc.lines import read_fragment
 
-__all__ = ["Call", "RpcFragment", "fits", "likely_method", "pair", "read_fragment"]
+__all__ = ["Call", "RpcFragment", "fits", "likely_method", "read_fragment"]
 
 K = TypeVar("K")
 
@@ -82,19 +82,6 @@ class _Draft(Generic[K]):
             self.ends,
             self.ambiguous,
         )
-
-
-def pair(pieces: Iterable[tuple[K, RpcFragment]]) -> Iterator[Call[K]]:
-    """Join the fragments of one process, in the order of its log; yield calls in the order in which they end.
-
-    Calls without an end come last, as open. A missing response does not mean that the call hangs: many drivers do not
-    print it at low verbosity.
-    """
-    assembler: CallAssembler[K] = CallAssembler()
-    for key, piece in pieces:
-        assembler.add(key, piece)
-        yield from assembler.pop_finished()
-    yield from assembler.flush()
 
 
 class CallAssembler(Generic[K]):

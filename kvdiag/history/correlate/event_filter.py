@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kvdiag.base.clock import SECOND
 from kvdiag.events.raw_events import FOLD, RawEvent
 from kvdiag.history.correlate.coverage import STARTING
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, may_be_same_node
 
 STARTS = frozenset({"kubelet.started", "runtime.started"})
 ALWAYS = STARTS | {
@@ -158,9 +158,8 @@ def join_polls(events: Iterable[Event], polls: set[str]) -> list[Event]:
 
 
 def _continues(before: Event, event: Event) -> bool:
-    same_node = before.node == event.node or not (before.node and event.node)
     elsewhere = before.origin.source != event.origin.source or event.origin.line < before.origin.line
-    return same_node and elsewhere and event.time - before.ends <= FOLD
+    return may_be_same_node(before.node, event.node) and elsewhere and event.time - before.ends <= FOLD
 
 
 def _merged(before: Event, event: Event) -> Event:

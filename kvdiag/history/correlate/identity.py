@@ -12,7 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from kvdiag.events.made_names import attachment_name, inline_handle, staging_hash
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
@@ -29,6 +29,7 @@ PLEG = "pod.pleg"  # its only varying value is the sandbox or container
 
 Key = tuple[str, ...]
 Refs = tuple[Ref, ...]
+K = TypeVar("K", Key, str)
 
 
 class Lease(NamedTuple):
@@ -38,13 +39,13 @@ class Lease(NamedTuple):
     pod_uid: str
 
 
-class UnionFind:
-    """A union-find of the keys of volumes; the smallest key of each set represents it."""
+class UnionFind(Generic[K]):
+    """A union-find, such as of the keys of volumes; the smallest key of each set represents it."""
 
     def __init__(self) -> None:
-        self._above: dict[Key, Key] = {}
+        self._above: dict[K, K] = {}
 
-    def root(self, key: Key) -> Key:
+    def root(self, key: K) -> K:
         """Return the key that represents all keys joined with this one."""
         above = self._above.setdefault(key, key)
         while above != self._above[above]:
@@ -52,13 +53,13 @@ class UnionFind:
             above = self._above[above]
         return above
 
-    def join(self, keys: Iterable[Key]) -> None:
-        """Join keys of one volume."""
+    def join(self, keys: Iterable[K]) -> None:
+        """Join keys of one object."""
         roots = sorted({self.root(key) for key in keys})
         for root in roots[1:]:
             self._above[root] = roots[0]
 
-    def keys(self) -> list[Key]:
+    def keys(self) -> list[K]:
         """Return all keys."""
         return list(self._above)
 
@@ -68,7 +69,7 @@ class Identities:
 
     def __init__(self, events: Iterable[Event]) -> None:
         """Learn from the events of all sources, in order of time."""
-        self.volumes = UnionFind()
+        self.volumes = UnionFind[Key]()
         self._leases: dict[str, list[Lease]] = {}
         self._full: dict[str, str] = {}  # the only pod of this name in any namespace
         self._owner: dict[str, str] = {}

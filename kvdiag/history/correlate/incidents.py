@@ -16,6 +16,7 @@ from itertools import chain
 from kvdiag.base.clock import CLOCKS_DIFFER
 from kvdiag.formats.authors import program_in_name
 from kvdiag.history.correlate.clocks import set_clocks
+from kvdiag.history.correlate.identity import UnionFind
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.values import EMPTY
 
@@ -85,22 +86,14 @@ def _span(logs: Sequence[LogEvents]) -> tuple[int, int]:
 
 def _joined(names: Mapping[str, set[tuple[str, str]]], spans: Mapping[str, tuple[int, int]]) -> Mapping[str, str]:
     """Return for each folder the first of those that share names at one time, directly or through others."""
-    first = {folder: folder for folder in names}
-
-    def root(folder: str) -> str:
-        while first[folder] != folder:
-            folder = first[folder]
-        return folder
-
+    groups = UnionFind[str]()
     holders: dict[tuple[str, str], list[str]] = defaultdict(list)
     for folder, ids in names.items():
         near = {other for name in ids for other in holders[name] if _overlap(spans[folder], spans[other])}
-        for other in near:
-            one, two = sorted((root(other), root(folder)))
-            first[two] = one
+        groups.join((folder, *near))
         for name in ids:
             holders[name].append(folder)
-    return {folder: root(folder) for folder in names}
+    return {folder: groups.root(folder) for folder in names}
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

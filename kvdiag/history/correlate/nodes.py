@@ -97,7 +97,7 @@ class _Sources:
         for event in self._of_nodes:
             if event.component == "kubelet" and event.ref("node"):
                 nodes_by_source[event.origin.source].update(ref.value for ref in event.refs if ref.kind == "node")
-        return {source: nodes.pop() for source, nodes in nodes_by_source.items() if len(nodes) == 1}
+        return _unambiguous(nodes_by_source)
 
     def _by_layout(self, known: Mapping[str, str]) -> dict[str, str]:
         """Return the node of collected inputs: by the lines of the group, else by the layout."""
@@ -128,7 +128,7 @@ class _Sources:
             for ref in _local_ids(event):
                 if len(owners[ref]) == 1:
                     seen[event.origin.source] |= owners[ref]
-        return {source: nodes.pop() for source, nodes in seen.items() if len(nodes) == 1}
+        return _unambiguous(seen)
 
     def _by_attachment(self, known: Mapping[str, str]) -> dict[str, str]:
         """Return the node of logs that stage volumes just after a controller attached them to that node."""
@@ -137,7 +137,7 @@ class _Sources:
         for event in self._unnamed(known):
             if event.kind in _STAGED and (node := _attached_to(event, attached)):
                 seen[event.origin.source].add(node)
-        return {source: nodes.pop() for source, nodes in seen.items() if len(nodes) == 1}
+        return _unambiguous(seen)
 
     def _apart(self, known: Mapping[str, str]) -> dict[str, str]:
         """Return placeholders for logs whose pods are in no log of a known node."""
@@ -153,6 +153,10 @@ class _Sources:
 
     def _unnamed(self, known: Mapping[str, str]) -> Iterator[Event]:
         yield from (event for event in self._of_nodes if not event.node and event.origin.source not in known)
+
+
+def _unambiguous(nodes_by_name: Mapping[str, set[str]]) -> dict[str, str]:
+    return {name: next(iter(nodes)) for name, nodes in nodes_by_name.items() if len(nodes) == 1}
 
 
 def _local_ids(event: Event) -> Iterator[Ref]:
@@ -187,7 +191,7 @@ def _aliases(events: Sequence[Event], by_source: Mapping[str, str], known: set[s
         node = event.node or by_source.get(event.origin.source, "")
         if event.kind in _STAGED and node and (alias := _attached_to(event, attached)):
             seen[alias].add(node)
-    return {alias: nodes.pop() for alias, nodes in seen.items() if len(nodes) == 1}
+    return _unambiguous(seen)
 
 
 def _named_nodes(events: Iterable[Event]) -> set[str]:

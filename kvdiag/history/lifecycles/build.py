@@ -20,7 +20,7 @@ from kvdiag.history.lifecycles.refine import DRIVER, refined, silence_limit
 from kvdiag.history.lifecycles.replay import UNMOVED, replay
 from kvdiag.model.event import NAMELESS, Event
 from kvdiag.model.lifecycle import Lifecycle, Transition
-from kvdiag.model.timeline import Coverage, Entity, History, Timeline
+from kvdiag.model.timeline import Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 
 SKIP_NEAR = 2 * SECOND  # between the line that staging is skipped and the one that it succeeded
@@ -55,9 +55,8 @@ class LifecycleBuilder:
                         self._started[event.component, node].append(event.time)
                     elif event.kind in reboots:
                         self._reboots[node].append(self._at_boot(event, node))
-        self._ended = {
-            event.origin.source: event.ends for event in history.events
-        }  # in order of time: the last one stays
+        # In order of time: the last one stays.
+        self._ended = {event.origin.source: event.ends for event in history.events}
         self._lost: dict[tuple[str, str], list[int]] = {}
         self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
         self._static = {
@@ -120,7 +119,7 @@ class LifecycleBuilder:
     def _is_quiet(self, node: str, failure: Event) -> bool:
         """Whether a kubelet that would tell of a failure again speaks on and does not."""
         silence = silence_limit(failure)
-        log_end = max((coverage.ends for coverage in self._coverages("kubelet", node)), default=0)
+        log_end = max((coverage.ends for coverage in self._history.coverage_of("kubelet", node)), default=0)
         return silence is not None and log_end - failure.ends > silence
 
     def _machine(self, subject: Entity, events: Sequence[Event]) -> Machine:
@@ -145,22 +144,16 @@ class LifecycleBuilder:
         return self._lost[component, node]
 
     def _find_outages(self, component: str, node: str) -> list[int]:
-        gaps = [gap.begins + 1 for coverage in self._coverages(component, node) for gap in coverage.gaps]
+        gaps = [gap.begins + 1 for coverage in self._history.coverage_of(component, node) for gap in coverage.gaps]
         return [*gaps, *_times(self._started, component, node)]
-
-    def _coverages(self, component: str, node: str) -> list[Coverage]:
-        return [
-            coverage
-            for coverage in self._history.coverage
-            if coverage.component == component and (not node or not coverage.node or coverage.node == node)
-        ]
 
     def _witness_ends(self, component: str, node: str, events: Iterable[Event]) -> int:
         """When the log ended that would show an unstaging. A driver's controller part may speak on in another log."""
         if component == DRIVER:
             sources = {event.origin.source for event in events if event.kind.startswith("csi.node")}
             return max((self._ended.get(source, 0) for source in sources), default=0)
-        return max((coverage.ends for coverage in self._coverages(component, node)), default=self._history.ends)
+        ends = (coverage.ends for coverage in self._history.coverage_of(component, node))
+        return max(ends, default=self._history.ends)
 
     def _is_unready(self, node: str, time: int) -> bool:
         def last(kind: str) -> int:

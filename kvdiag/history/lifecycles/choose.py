@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from kvdiag.base.versions import read_range, read_version
 from kvdiag.history.lifecycles.load import lifecycles
 from kvdiag.history.lifecycles.machine import Machine
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, may_be_same_node
 from kvdiag.model.timeline import Entity, SeenVersion
 
 INLINE_HANDLE = 68  # `csi-` and a sha256
@@ -92,7 +92,7 @@ def is_static(subject: Entity, events: Sequence[Event]) -> bool:
 
 
 def _era(versions: Sequence[SeenVersion], node: str, events: Sequence[Event]) -> str:
-    mine = [v for v in versions if v.component == "kubelet" and (not node or not v.node or v.node == node)]
+    mine = [v for v in versions if v.component == "kubelet" and may_be_same_node(node, v.node)]
     order = {"option": 0, "banner": 1, "file": 2}
     for seen in sorted(mine, key=lambda v: order.get(v.how, 3)):
         read = read_version(seen.version) if seen.version else None

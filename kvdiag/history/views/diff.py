@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kvdiag.base.clock import SECOND
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Lifecycle
-from kvdiag.model.views import Comparison, Slower, StepTaken
+from kvdiag.model.views import ComparedSide, Comparison, Slower, StepTaken
 
 MUCH = 3  # times as long, and
 WORTH = SECOND  # at least this much longer
 
 
+class _Taken(NamedTuple):
+    """The steps of one side, each when it came first."""
+
+    name: str
+    steps: Mapping[str, StepTaken]
+    state: str = ""
+
+    def beside(self, other: _Taken) -> ComparedSide:
+        """Return this side with the steps that the other one did not take."""
+        only = tuple(step for name, step in self.steps.items() if name not in other.steps)
+        return ComparedSide(self.name, only, self.state)
+
+
 def compare_lives(left: Lifecycle, right: Lifecycle) -> Comparison:
     """Two pods or two volumes; steps are compared by what they are called, in the order in which each came first."""
-    names = (left.subject.name, right.subject.name)
-    stages = (_stages(_of_life(left)), _stages(_of_life(right)))
-    return _compare(names, stages, (left.state, right.state))
+    one, other = (_Taken(life.subject.name, _stages(_of_life(life)), life.state) for life in (left, right))
+    return _compare(one, other)
 
 
 def compare_events(
     left: tuple[str, Sequence[Event]], right: tuple[str, Sequence[Event]], labels: Mapping[str, str]
 ) -> Comparison:
     """Two logs, each a name and its events in order of time; steps are the kinds of events, by their labels."""
-    stages = tuple(
-        _stages((labels.get(event.kind) or event.kind, event) for event in events) for _, events in (left, right)
+    one, other = (
+        _Taken(name, _stages((labels.get(event.kind) or event.kind, event) for event in events))
+        for name, events in (left, right)
     )
-    return _compare((left[0], right[0]), (stages[0], stages[1]), ("", ""))
+    return _compare(one, other)
 
 
 def _of_life(life: Lifecycle) -> Iterator[tuple[str, Event]]:
@@ -35,7 +49,7 @@ def _of_life(life: Lifecycle) -> Iterator[tuple[str, Event]]:
         yield f"{transition.event.component} {transition.step or transition.event.kind}", transition.event
 
 
-def _stages(steps: Iterator[tuple[str, Event]]) -> Mapping[str, StepTaken]:
+def _stages(steps: Iterable[tuple[str, Event]]) -> Mapping[str, StepTaken]:
     """Each step when it came first."""
     stages: dict[str, StepTaken] = {}
     before: int | None = None
@@ -46,23 +60,12 @@ def _stages(steps: Iterator[tuple[str, Event]]) -> Mapping[str, StepTaken]:
     return stages
 
 
-def _compare(
-    names: tuple[str, str], stages: tuple[Mapping[str, StepTaken], Mapping[str, StepTaken]], states: tuple[str, str]
-) -> Comparison:
-    left, right = stages
-    only_left = tuple(stage for name, stage in left.items() if name not in right)
-    only_right = tuple(stage for name, stage in right.items() if name not in left)
+def _compare(left: _Taken, right: _Taken) -> Comparison:
     return Comparison(
-        left=names[0],
-        right=names[1],
-        common=_last_common(left, right),
-        parted_left=only_left[0] if only_left else None,
-        parted_right=only_right[0] if only_right else None,
-        only_left=only_left,
-        only_right=only_right,
-        slower=tuple(_slower(left, right)),
-        state_left=states[0],
-        state_right=states[1],
+        left=left.beside(right),
+        right=right.beside(left),
+        common=_last_common(left.steps, right.steps),
+        slower=tuple(_slower(left.steps, right.steps)),
     )
 
 

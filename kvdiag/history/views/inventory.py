@@ -22,9 +22,8 @@ FAILED = (".failed", "-failed", ".timeout")
 SUCCEEDED = ".succeeded"
 ECHOES = frozenset({"pod.sync.failed"})  # repeats another failure, if there is one
 STABLE = ("unique_name", "volume_handle", "staging_path", "attachment")  # names of a volume that do not change
-NOT_OPERATIONS = frozenset(
-    {"runtime.status.failed", "pod.probe.failed"}
-)  # no operation: a container that is gone, a judgement
+# No operation: a container that is gone, a judgement.
+NOT_OPERATIONS = frozenset({"runtime.status.failed", "pod.probe.failed"})
 
 Key = tuple[SubjectKind, str]
 
@@ -193,5 +192,4 @@ def _used(timeline: Timeline, history: History) -> Iterator[Mapping[str, str]]:
 
 def ends(history: History, node: str) -> int:
     """When the kubelet's log on the node ends; where there is none, when the last event was."""
-    kubelet_ends = [c.ends for c in history.coverage if c.component == "kubelet" and (not node or c.node in {node, ""})]
-    return max(kubelet_ends, default=history.ends)
+    return max((coverage.ends for coverage in history.coverage_of("kubelet", node)), default=history.ends)

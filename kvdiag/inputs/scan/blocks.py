@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from kvdiag.inputs.readers import ByteSource
 
 SIZE = 256 << 10  # bytes that are read at a time
 # How many bytes before its last line a block may end, to keep a record of many lines in one block.
 LOOK_BACK = 64 << 10
 MOST_LOOKED_AT = 1000  # lines in LOOK_BACK; a longer record is divided, and 64 KB may be blank lines only
-
-
-class BlockSource(Protocol):
-    """An object with `readinto`: a raw file, standard input, a decompressor."""
-
-    def readinto(self, buffer: memoryview, /) -> int | None:
-        """Fill the buffer from its beginning; the number of bytes, 0 at the end."""
 
 
 class Block(NamedTuple):
@@ -49,7 +44,7 @@ class _Buffer:
         self.view = memoryview(self.bytes)
         self.held = 0
 
-    def fill(self, reader: BlockSource) -> int:
+    def fill(self, reader: ByteSource) -> int:
         """Read once and append; return how many bytes were read."""
         if self.held + self.size > len(self.bytes):
             self.view.release()
@@ -73,7 +68,7 @@ class _Buffer:
 
 
 def blocks(
-    reader: BlockSource,
+    reader: ByteSource,
     size: int | None = None,
     longest: int = 1 << 20,
     begins: Callable[[bytes], bool] | None = None,

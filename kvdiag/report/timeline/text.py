@@ -71,7 +71,7 @@ class _Renderer:
             yield from self._wrapped(skew, 0)
         for finding in timeline.findings:
             yield from self._wrapped(f"{MARK} {finding.text}", 0)
-            if finding.command:
+            if finding.cause:
                 yield from self._wrapped(finding.cause, 2)
                 yield f"    $ {self._colour('command', finding.command)}"
 

@@ -13,7 +13,7 @@ from kvdiag.base.clock import format_clock
 from kvdiag.model.lifecycle import TimelineRow, TimelineView
 from kvdiag.model.timeline import Entity
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import cause_phrase, explain_command
+from kvdiag.report.line_text import FindingLine, finding_line
 from kvdiag.report.timeline.row_texts import (
     common_folder,
     event_message,
@@ -74,14 +74,6 @@ class PhaseSpan(NamedTuple):
     ends: int | None
 
 
-class MarkedFinding(NamedTuple):
-    """A finding about the subject, with the cause that explains it and the command that shows it; both may be empty."""
-
-    text: SafeText
-    cause: SafeText
-    command: str
-
-
 class TimelineText:
     """The timeline of one subject."""
 
@@ -115,16 +107,10 @@ class TimelineText:
         return common_folder(row.transition.event.origin.source for row in self._view.rows)
 
     @property
-    def findings(self) -> Sequence[MarkedFinding]:
+    def findings(self) -> Sequence[FindingLine]:
         """Return the findings about the subject."""
-        return list(self._findings())
-
-    def _findings(self) -> Iterator[MarkedFinding]:
-        for finding in self._view.findings:
-            cause = self._view.causes.get(finding.key)
-            phrase = cause_phrase(cause, is_listed=cause in self._view.findings) if cause else ""
-            command = explain_command(cause.rule.name) if cause else ""
-            yield MarkedFinding(self._clean(f"{finding.rule.name}: {finding.says}"), self._clean(phrase), command)
+        listed, causes = self._view.findings, self._view.causes
+        return [finding_line(one, causes.get(one.key), listed, redact=self._redact) for one in listed]
 
     def _clean(self, text: str) -> SafeText:
         return clean(text, redact=self._redact)

@@ -49,7 +49,7 @@ def test_where_they_part(left: str, right: str, common: str, parted: tuple[str |
     """The last step that both took before the first that only one took."""
     found = compare_events(("l", events(left)), ("r", events(right)), {})
     assert found.common == common
-    sides = (found.parted_left, found.parted_right)
+    sides = (found.left.parted, found.right.parted)
     assert tuple(side.step if side else None for side in sides) == parted
 
 
@@ -73,8 +73,8 @@ def test_what_took_longer(left: str, right: str, slower: list[tuple[str, float, 
 def test_lives_name_their_states() -> None:
     """Two pods are compared by step and component, and by where they ended."""
     found = compare_lives(life("shop/a", "added mounted gone"), life("shop/b", "added mounted waits"))
-    assert (found.left, found.right) == ("shop/a", "shop/b")
+    assert (found.left.name, found.right.name) == ("shop/a", "shop/b")
     assert found.common == "kubelet mounted"
-    assert (found.state_left, found.state_right) == ("GONE", "WAITS")
-    assert [stage.step for stage in found.only_left] == ["kubelet gone"]
-    assert [stage.step for stage in found.only_right] == ["kubelet waits"]
+    assert (found.left.state, found.right.state) == ("GONE", "WAITS")
+    assert [stage.step for stage in found.left.only] == ["kubelet gone"]
+    assert [stage.step for stage in found.right.only] == ["kubelet waits"]
