@@ -19,7 +19,8 @@ from kvdiag.model.record import Origin
 from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 
-MOST = 100_000  # bars and marks together
+MOST = 100_000  # bars and marks together, with what the lanes themselves take
+LANE = 3  # marks: as much room as a lane with its name takes, so that no page has more lanes than anybody looks through
 RUNTIMES_SHARE = 4  # of the room, a runtime takes no more than one part
 RUNTIMES = frozenset({"containerd", "crio"})
 ORDER = (
@@ -61,7 +62,7 @@ def build_lanes(
 
     def add_lanes(timelines: Iterable[Timeline]) -> None:
         for timeline in timelines:
-            if budget.left <= 0:
+            if budget.left <= LANE:
                 budget.unlisted += 1
                 continue
             for life in builder.on_nodes(timeline):
@@ -92,12 +93,12 @@ class _LaneBudget:
             return
         if self.of_others:
             lane = lane._replace(marks=tuple(one for one in lane.marks if one.event.origin not in self.of_others))
-        if self.left <= 0:
+        if self.left <= LANE:
             self.unlisted += 1
             return
-        shown = _truncated(lane, min(self.left, most))
+        shown = _truncated(lane, min(self.left - LANE, most))
         self.cut += len(lane.marks) - len(shown.marks)
-        self.left -= len(shown.bars) + len(shown.marks)
+        self.left -= LANE + len(shown.bars) + len(shown.marks)
         self.lanes.append(shown)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from kvdiag.analysis.case import Case
-from kvdiag.history.views.lanes import build_lanes
+from kvdiag.history.views.lanes import LANE, build_lanes
 from kvdiag.model.options import Options
 from kvdiag.model.timeline import History
 from kvdiag.model.values import SubjectKind
@@ -46,9 +46,9 @@ def test_what_is_left_lasts_to_the_end_of_the_logs():
 
 @pytest.mark.parametrize("most", [0, 1, 40, 200])
 def test_no_more_than_there_is_room_for(most):
-    """Bars and marks are no more than were asked for; what is left out is counted."""
+    """Lanes, bars and marks are no more than were asked for; what is left out is counted."""
     every, some = build_lanes(history()), build_lanes(history(), most=most)
-    assert sum(len(lane.bars) + len(lane.marks) for lane in some.lanes) <= most
+    assert sum(LANE + len(lane.bars) + len(lane.marks) for lane in some.lanes) <= most
     assert len(some.lanes) + some.unlisted == len(every.lanes)
     assert some.unlisted or some.cut
 
