@@ -20,7 +20,7 @@ from kvdiag.model.timeline import History, Timeline
 from kvdiag.model.values import SubjectKind
 
 MOST = 100_000  # bars and marks together, with what the lanes themselves take
-LANE = 3  # marks: as much room as a lane with its name takes, so that no page has more lanes than anybody looks through
+LANE = 3  # marks that take as much room as a lane with its name: nobody looks through 50,000 lanes
 RUNTIMES_SHARE = 4  # of the room, a runtime takes no more than one part
 RUNTIMES = frozenset({"containerd", "crio"})
 ORDER = (
