@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from kvdiag.events.raw_events import EventMatch, RawEvent
-from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS, Snapshot
+from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import COMBINED, DRIVER, Attribution, file_of
 from kvdiag.formats.bodies.eventtable import FORMATS as ROWS
@@ -16,7 +16,6 @@ from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.correlate.coverage import STARTING, SourceCoverage, coverages, inferred, printed
-from kvdiag.history.correlate.entities import MOST_LINKED, describe
 from kvdiag.history.correlate.event_filter import (
     EVERYTHING,
     STARTS,
@@ -31,15 +30,15 @@ from kvdiag.history.correlate.identity import Identities
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.history.correlate.skew import disagreements, skews
 from kvdiag.history.correlate.snapshots import snapshot_events
+from kvdiag.history.correlate.timelines import divide, of_logs, timelines
 from kvdiag.history.ingest.log_events import LogEvents
-from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, Ref, event_order
+from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, event_order
 from kvdiag.model.record import Origin
-from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew, Timeline
+from kvdiag.model.timeline import Coverage, Gap, History, SeenVersion, Skew
 from kvdiag.model.values import SubjectKind
 
 CONTROLLER = "csi-controller"  # a driver's controller part: it may run on any node, and gets no calls from kubelet
 NODE_CALLS = ("csi.nodestage", "csi.nodeunstage", "csi.nodepublish", "csi.nodeunpublish", "csi.nodegetvolumestats")
-Subject = tuple[SubjectKind, str]
 
 
 def build_history(
@@ -81,14 +80,14 @@ def joined_history(
 ) -> History:
     """Return the history of events with time and node, in order of time; `wide` are kinds about a node."""
     identities = Identities(events)
-    by_subject, uses = _divide(events, identities, wide)
+    by_subject, uses = divide(events, identities, wide)
     volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
     disagree = disagreements(volumes, events)
     clock_skews = _add_handovers(volumes)
     begins, ends = _span_of(events)
     return History(
         events=tuple(events),
-        timelines=_timelines(_of_logs(by_subject), uses, identities),
+        timelines=timelines(of_logs(by_subject), uses, identities),
         coverage=tuple(coverage),
         versions=tuple(versions),
         begins=begins,
@@ -135,47 +134,6 @@ def _component_of(match: EventMatch, process: Process, by: Attribution, line: by
     return by.author_of_words(known, process.ident, caller, is_call=entry.is_call)
 
 
-def _divide(
-    events: Sequence[Event], identities: Identities, wide: AbstractSet[str]
-) -> tuple[dict[Subject, list[Event]], dict[Subject, set[Subject]]]:
-    """Group the events by the subjects that they name; subjects of one event use each other."""
-    by_subject: dict[Subject, list[Event]] = defaultdict(list)
-    uses: dict[Subject, set[Subject]] = defaultdict(set)
-    lasting: dict[tuple[Ref, ...], list[Subject]] = {}  # subjects of refs that do not depend on the time
-    for event in events:
-        subjects = lasting.get(event.refs)
-        if subjects is None:
-            subjects = _subjects(event, identities)
-            if 1 < len(subjects) <= MOST_LINKED:
-                for subject in subjects:
-                    uses[subject].update(subjects)
-            if identities.is_lasting(event.refs):
-                lasting[event.refs] = subjects
-        for subject in subjects:
-            by_subject[subject].append(event)
-        if event.kind in wide:
-            by_subject[SubjectKind.NODE, event.node].append(event)
-    return by_subject, uses
-
-
-def _subjects(event: Event, identities: Identities) -> list[Subject]:
-    refs = event.refs
-    if not refs:
-        return []
-    subjects: list[Subject] = [(SubjectKind.POD, uid) for uid in identities.pods(event)]
-    volume = identities.volume(event)
-    if volume is not None:
-        subjects.append((SubjectKind.VOLUME, "|".join(volume)))
-    for kind, value in refs:
-        if kind == "driver":
-            subjects.append((SubjectKind.DRIVER, value))
-        elif kind == "sandbox_id" or (kind == "container_id" and identities.is_sandbox(value)):
-            subjects.append((SubjectKind.SANDBOX, value))
-        elif kind == "container_id":
-            subjects.append((SubjectKind.CONTAINER, value))
-    return subjects
-
-
 def _add_handovers(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
     """Add the hand-overs to each volume's events; return the clock skews of the nodes."""
     moved = [events for events in volumes if len({event.node for event in events if event.node}) > 1]
@@ -185,22 +143,6 @@ def _add_handovers(volumes: Sequence[list[Event]]) -> tuple[Skew, ...]:
         events.extend(list(handovers(events, clocks)))
         events.sort(key=event_order)
     return found
-
-
-def _of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Event]]:
-    """Return the subjects that are in logs, not only in snapshots: a list of mounts has every volume of a node."""
-    return {key: events for key, events in by_subject.items() if any(e.kind not in SNAPSHOT_KINDS for e in events)}
-
-
-def _timelines(
-    by_subject: Mapping[Subject, list[Event]], uses: Mapping[Subject, set[Subject]], identities: Identities
-) -> dict[Subject, Timeline]:
-    return {
-        subject: Timeline(
-            describe(subject, events, identities), tuple(events), frozenset(uses.get(subject, ())) - {subject}
-        )
-        for subject, events in by_subject.items()
-    }
 
 
 def _parts_by_component(
