@@ -35,7 +35,7 @@ def rows(
     report: Report, history: History, bundle: Bundle, relative: Relative, kinds: SharedKinds
 ) -> Mapping[str, Iterable[Row]]:
     """Return the rows of each table except `failed` and `joined`; `relative` shortens the name of a source."""
-    volumes = [one for (kind, _), one in history.timelines.items() if kind is SubjectKind.VOLUME]
+    volumes = [history.timelines[key] for key in history.timelines if key[0] is SubjectKind.VOLUME]
     movable = [one for one in volumes if _names_everywhere(one)]
     tables: Mapping[str, Iterable[Row]] = {
         "findings": [finding_row(one, history.versions, bundle.node, relative) for one in report.findings],

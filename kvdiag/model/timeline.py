@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from kvdiag.model.event import Event, may_be_same_node
@@ -53,12 +53,24 @@ class Coverage(NamedTuple):
     is_events: bool = False
 
 
+Subject = tuple[SubjectKind, str]
+"""The kind and the key of a subject."""
+
+
 class Timeline(NamedTuple):
     """All events of one subject in order of time, ties in log order; `uses` are keys of linked subjects."""
 
     subject: Entity
     events: tuple[Event, ...]
-    uses: frozenset[tuple[SubjectKind, str]] = frozenset()
+    uses: frozenset[Subject] = frozenset()
+
+
+class Timelines(Mapping[Subject, Timeline]):
+    """Timelines by subject. They may be made when they are asked for: ask for `events_of` where these are enough."""
+
+    def events_of(self, key: Subject) -> Sequence[Event]:
+        """Return the events of a subject in order of time."""
+        return self[key].events
 
 
 class SeenVersion(NamedTuple):
@@ -103,7 +115,7 @@ class History(NamedTuple):
     """
 
     events: tuple[Event, ...]
-    timelines: Mapping[tuple[SubjectKind, str], Timeline]
+    timelines: Timelines
     coverage: tuple[Coverage, ...]
     versions: tuple[SeenVersion, ...]
     begins: int

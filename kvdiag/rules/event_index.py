@@ -136,11 +136,12 @@ class EventIndex:
         self.nodes = {event.node for event in history.events if event.node}
         self._subjects_of_kind: dict[str, set[Key]] = defaultdict(set)
         of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
-        for key, timeline in history.timelines.items():
-            for kind in {event.kind for event in timeline.events}:
+        for key in history.timelines:
+            events = history.timelines.events_of(key)
+            for kind in {event.kind for event in events}:
                 self._subjects_of_kind[kind].add(key)
             if key[0] is SubjectKind.NODE:
-                for event in timeline.events:
+                for event in events:
                     of_node[event.kind][key[1]].append(event)
         wide = {kind for kind in of_node if kind in entries and entries[kind].scope == "node"}
         self._of_nodes = {kind: {node: _Series(events) for node, events in of_node[kind].items()} for kind in wide}
@@ -171,7 +172,7 @@ class EventIndex:
         rule, positive = prefilter.rule, prefilter.positive
         keys = {key for kind in positive for key in self._subjects_of_kind.get(kind, ()) if key[0] is rule.per}
         selectors = [rule.events[name] for name in positive_names(rule.when)]
-        events = {id(e): e for key in keys for e in self.history.timelines[key].events if e.kind in positive}
+        events = {id(e): e for key in keys for e in self.history.timelines.events_of(key) if e.kind in positive}
         claimed = [e for e in events.values() if any(selects(selector, e) for selector in selectors)]
         nodes, lines = {event.node for event in claimed}, {event.origin for event in claimed}
         if "" in nodes:

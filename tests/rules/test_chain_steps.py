@@ -14,6 +14,7 @@ from kvdiag.rules.judge import judge
 from kvdiag.rules.selection import part_of
 from tests.rules.one_rule import one_rule
 from tests.rules.test_judge import ENTRIES, HOUR_LONG, MINUTE, NAMES, NOON, event, events, matches, seconds
+from tests.timelines import GivenTimelines
 
 
 def test_how_many_differ():
@@ -85,7 +86,7 @@ def cut(when, told, ends, *names):
     """Give the matches of a rule whose chains may be cut by the end of a log so many seconds after noon."""
     told = events(told)
     coverage = (HOUR_LONG._replace(ends=NOON + ends * SECOND),)
-    history = History(tuple(told), {}, coverage, (), NOON, NOON + ends * SECOND)
+    history = History(tuple(told), GivenTimelines(), coverage, (), NOON, NOON + ends * SECOND)
     selectors = {name: Selector(name, (name,)) for name in NAMES}
     rule = one_rule(events=selectors, when=read_condition(when, NAMES, "here"), cut=names)
     return judge(rule, part_of(rule, told), "", history, ENTRIES)
@@ -155,6 +156,6 @@ def test_a_line_that_does_not_say_whose_it_is(when, asked, component, found):
 def test_conditions_on_an_event(selector, attrs, fits):
     """`text` is any text of an event, and of `any` one must hold beside all others."""
     told = (event("a", 0, **attrs),)
-    history = History(told, {}, (HOUR_LONG,), (), NOON, NOON + MINUTE)
+    history = History(told, GivenTimelines(), (HOUR_LONG,), (), NOON, NOON + MINUTE)
     rule = one_rule(events={"a": selector}, when=read_condition("a", {"a"}, "here"))
     assert bool(judge(rule, part_of(rule, told), "", history, ENTRIES)) is fits

@@ -11,6 +11,7 @@ from kvdiag.model.timeline import History, SeenVersion
 from kvdiag.rules.distribution import Dialect, default_dialect, dialect_of, distributions, unknown_placeholders
 from kvdiag.rules.fill import command, fixes, quoted_slots
 from tests.rules.one_rule import one_rule
+from tests.timelines import GivenTimelines
 
 KLOG = 'E0312 08:00:01.000000    2201 log.go:32] "ListPodSandbox with filter from runtime service failed" err="x"'
 NAMES = [one.name for one in distributions()]
@@ -29,7 +30,7 @@ def seen(*lines, node="n1", source="node.log", versions=()):
         for number, line in enumerate(lines, 1)
     )
     told = tuple(SeenVersion("kubelet", version, "banner", node) for version in versions)
-    return History(events=events, timelines={}, coverage=(), versions=told, begins=0, ends=9)
+    return History(events=events, timelines=GivenTimelines(), coverage=(), versions=told, begins=0, ends=9)
 
 
 @pytest.mark.parametrize(

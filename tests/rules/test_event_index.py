@@ -14,6 +14,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.event_index import EventIndex
 from kvdiag.rules.grammar import read_condition
 from tests.rules.one_rule import one_rule
+from tests.timelines import GivenTimelines
 
 NOON = 1_720_008_000_000_000
 ENTRIES = {
@@ -56,7 +57,12 @@ def test_what_is_near(begins: int, ends: int, node: str, seen: bool) -> None:
         (SubjectKind.NODE, node): Timeline(place, (near,), frozenset()),
     }
     history = History(
-        events=(own, near), timelines=timelines, coverage=(), versions=(), begins=own.time, ends=near.ends
+        events=(own, near),
+        timelines=GivenTimelines(timelines),
+        coverage=(),
+        versions=(),
+        begins=own.time,
+        ends=near.ends,
     )
     scene = EventIndex(history, ENTRIES)
     found = [near in subject.select(wanted, "n1") for subject, (wanted,) in scene.candidates([RULE])]

@@ -19,6 +19,7 @@ from kvdiag.model.vocabulary import Entry
 from kvdiag.report.phrases import format_doubt
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
+from tests.timelines import GivenTimelines
 
 NOON = 1_720_008_000_000_000
 NAMES = ("a", "b", "c", "restarted")
@@ -52,9 +53,10 @@ def history(timelines, versions=()):
     events = tuple(sorted(told.values(), key=lambda e: (e.time, e.origin)))
     return History(
         events=events,
-        timelines={
-            key: Timeline(Entity(kind=key[0], key=key[1], name=key[1]), tuple(mine)) for key, mine in timelines.items()
-        },
+        timelines=GivenTimelines(
+            (key, Timeline(Entity(kind=key[0], key=key[1], name=key[1]), tuple(mine)))
+            for key, mine in timelines.items()
+        ),
         coverage=(Coverage(component="kubelet", node="", begins=0, ends=NOON + 24 * HOUR, verbosity=9),),
         versions=tuple(versions),
         begins=min((e.time for e in events), default=0),

@@ -20,6 +20,7 @@ from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.judge import judge
 from kvdiag.rules.selection import part_of, selects
 from tests.rules.one_rule import one_rule
+from tests.timelines import GivenTimelines
 
 NOON = 1_720_008_000_000_000
 NAMES = ("a", "b", "c", "d", "x")
@@ -69,7 +70,9 @@ def matches(when, told, coverage=(HOUR_LONG,), **where):
     told = events(told) if isinstance(told, str) else told
     begins = min((e.time for e in told), default=NOON)
     ends = max((e.ends for e in told), default=NOON)
-    history = History(events=tuple(told), timelines={}, coverage=tuple(coverage), versions=(), begins=begins, ends=ends)
+    history = History(
+        events=tuple(told), timelines=GivenTimelines(), coverage=tuple(coverage), versions=(), begins=begins, ends=ends
+    )
     asked = rule(when, **where)
     return judge(asked, part_of(asked, told), "", history, ENTRIES)
 
@@ -246,7 +249,7 @@ def test_a_match_without_its_proof_is_possible():
     """Without an event that would prove it a match is possible and says why; with it, it is certain and comes first."""
     told = rule("a then b or c")._replace(proof=Proof(("c",), "c was not seen"))
     unseen = Doubt(DoubtReason.PROOF, text="c was not seen")
-    history = History(events=(), timelines={}, coverage=(), versions=(), begins=NOON, ends=NOON)
+    history = History(events=(), timelines=GivenTimelines(), coverage=(), versions=(), begins=NOON, ends=NOON)
     assert [match.doubts for match in judge(told, part_of(told, events("a b")), "", history, ENTRIES)] == [(unseen,)]
     assert [match.doubts for match in judge(told, part_of(told, events("a b c")), "", history, ENTRIES)] == [
         (),

@@ -17,6 +17,7 @@ from kvdiag.model.values import Role, Severity, SubjectKind, Verdict
 from kvdiag.rules.library import load_rule_store
 from kvdiag.rules.rank import MONITOR_DELAY, SLACK, TOUCH, rank
 from tests.rules.one_rule import one_rule
+from tests.timelines import GivenTimelines
 
 NOON = 1_720_008_000_000_000
 POD, VOLUME, NODE = SubjectKind.POD, SubjectKind.VOLUME, SubjectKind.NODE
@@ -62,7 +63,9 @@ def ranked(findings, uses=()):
         )
         for f in findings
     }
-    history = History(events=(), timelines=timelines, coverage=(), versions=(), begins=NOON, ends=NOON + DAY)
+    history = History(
+        events=(), timelines=GivenTimelines(timelines), coverage=(), versions=(), begins=NOON, ends=NOON + DAY
+    )
     return [(f.key, f.explained_by, f.role) for f in rank(findings, history)]
 
 
@@ -248,7 +251,7 @@ def test_a_driver_is_that_of_all_its_volumes():
             (POD, "p"): Timeline(waits.subject, (), frozenset({(VOLUME, "w")})),
             (VOLUME, "w"): Timeline(used, ()),
         }
-        history = History((), timelines, (), (), NOON, NOON + DAY)
+        history = History((), GivenTimelines(timelines), (), (), NOON, NOON + DAY)
         assert {one.key: one.explained_by for one in rank([waits, hung], history)}[waits.key] == by
 
 

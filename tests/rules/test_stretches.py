@@ -15,6 +15,7 @@ from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.selection import part_of
 from kvdiag.rules.stretches import count_tries, ends_fault, stretches
 from tests.rules.one_rule import one_rule
+from tests.timelines import GivenTimelines
 
 NOON = 1_720_008_000_000_000
 POD = (SubjectKind.POD, "u1")
@@ -44,7 +45,7 @@ def found(one, *events, logs_until=HOUR):
     ordered = tuple(sorted(events, key=lambda e: e.time))
     timeline = Timeline(Entity(SubjectKind.POD, "u1", "shop/web-0"), ordered)
     coverage = Coverage("kubelet", "", NOON - HOUR, NOON + logs_until, 9)
-    history = History(ordered, {POD: timeline}, (coverage,), (), ordered[0].time, ordered[-1].time)
+    history = History(ordered, GivenTimelines({POD: timeline}), (coverage,), (), ordered[0].time, ordered[-1].time)
     return next(find([one], history, {}), None)
 
 

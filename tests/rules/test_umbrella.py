@@ -14,6 +14,7 @@ from kvdiag.rules.findings import find
 from kvdiag.rules.rank import TOUCH, rank
 from kvdiag.rules.umbrella import Umbrellas
 from tests.rules.one_rule import one_rule
+from tests.timelines import GivenTimelines
 
 NOON = 1_720_008_000_000_000
 WHEN = Chain((ChainStep("a"),))
@@ -39,7 +40,9 @@ def history(failed_at, **attrs):
     events = (event(1, "busy", 0, attrs), event(2, "failed", failed_at, attrs), event(3, "done", 1, {}))
     pod = Entity(SubjectKind.POD, "p", "p", {"node": "n1"})
     ordered = tuple(sorted(events, key=lambda one: one.time))
-    return History(ordered, {(pod.kind, pod.key): Timeline(pod, ordered)}, (), (), NOON, NOON + failed_at)
+    return History(
+        ordered, GivenTimelines({(pod.kind, pod.key): Timeline(pod, ordered)}), (), (), NOON, NOON + failed_at
+    )
 
 
 @pytest.mark.parametrize(

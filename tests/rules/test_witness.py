@@ -9,6 +9,7 @@ from kvdiag.model.timeline import Coverage, Gap, History
 from kvdiag.model.vocabulary import Entry
 from kvdiag.report.phrases import format_doubt
 from kvdiag.rules.absence import Window, doubts
+from tests.timelines import GivenTimelines
 
 NOON = from_datetime(to_datetime(0).replace(year=2024, month=7, day=3, hour=12))
 ENTRIES = {
@@ -36,7 +37,9 @@ def watched(component="kubelet", begins=-60, ends=600, *, verbosity=4, gaps=(), 
 
 def why(kinds, coverage, *, begins=0, ends=10, open_ended=False, node=""):
     """Give the doubts about the absence of kinds in a window of seconds after noon."""
-    history = History(events=(), timelines={}, coverage=tuple(coverage), versions=(), begins=NOON, ends=NOON)
+    history = History(
+        events=(), timelines=GivenTimelines(), coverage=tuple(coverage), versions=(), begins=NOON, ends=NOON
+    )
     window = Window(NOON + begins * SECOND, NOON + ends * SECOND, open_ended)
     return tuple(map(format_doubt, doubts(kinds, window, node, history, ENTRIES)))
 

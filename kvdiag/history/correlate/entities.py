@@ -130,9 +130,8 @@ def look_up(history: History, kind: SubjectKind, ref: str) -> list[Timeline]:
 
     There may be several, since a recreated pod keeps its name. In order of their first event.
     """
-    timelines = sorted(
-        (t for t in history.timelines.values() if t.subject.kind is kind and t.events), key=lambda t: t.events[0].time
-    )
+    of_kind = [history.timelines[key] for key in history.timelines if key[0] is kind]
+    timelines = sorted((one for one in of_kind if one.events), key=lambda one: one.events[0].time)
     if kind is SubjectKind.NODE:
         timelines.extend(_silent(history, {t.subject.key for t in timelines}))
     exact = [t for t in timelines if ref in _names(t)]
@@ -146,7 +145,7 @@ def subject_names(history: History, kind: SubjectKind) -> list[str]:
     silent = (
         _silent(history, {key for one, key in history.timelines if one is kind}) if kind is SubjectKind.NODE else ()
     )
-    known = [t for t in history.timelines.values() if t.subject.kind is kind]
+    known = [history.timelines[key] for key in history.timelines if key[0] is kind]
     return sorted({timeline.subject.name for timeline in (*known, *silent)})
 
 

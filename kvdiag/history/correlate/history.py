@@ -30,7 +30,7 @@ from kvdiag.history.correlate.identity import Identities
 from kvdiag.history.correlate.nodes import with_nodes
 from kvdiag.history.correlate.skew import disagreements, skews
 from kvdiag.history.correlate.snapshots import snapshot_events
-from kvdiag.history.correlate.timelines import divide, of_logs, timelines
+from kvdiag.history.correlate.timelines import LogTimelines, divide, of_logs
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.event import CONTROLLER_CALLS, CONTROLLERS, Event, event_order
 from kvdiag.model.record import Origin
@@ -80,14 +80,14 @@ def joined_history(
 ) -> History:
     """Return the history of events with time and node, in order of time; `wide` are kinds about a node."""
     identities = Identities(events)
-    by_subject, uses = divide(events, identities, wide)
+    by_subject = divide(events, identities, wide)
     volumes = [events for (kind, _), events in by_subject.items() if kind is SubjectKind.VOLUME]
     disagree = disagreements(volumes, events)
     clock_skews = _add_handovers(volumes)
     begins, ends = _span_of(events)
     return History(
         events=tuple(events),
-        timelines=timelines(of_logs(by_subject), uses, identities),
+        timelines=LogTimelines(of_logs(by_subject), identities),
         coverage=tuple(coverage),
         versions=tuple(versions),
         begins=begins,

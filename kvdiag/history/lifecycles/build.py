@@ -46,9 +46,9 @@ class LifecycleBuilder:
         self._started: dict[tuple[str, str], list[int]] = defaultdict(list)
         self._reboots: dict[str, list[Event]] = defaultdict(list)
         starts, reboots = (lifecycles().kinds(SubjectKind.NODE, flag) for flag in ("starts", "reboots"))
-        for (kind, node), timeline in history.timelines.items():
+        for kind, node in history.timelines:
             if kind is SubjectKind.NODE:
-                for event in timeline.events:
+                for event in history.timelines.events_of((kind, node)):
                     if event.kind in LISTED:
                         self._node_times[event.kind, node].append(event.time)
                     elif event.kind in starts:

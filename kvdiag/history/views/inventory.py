@@ -86,8 +86,9 @@ def rows(history: History, findings: Sequence[Finding], filters: InventoryFilter
     about: dict[Key, list[Finding]] = defaultdict(list)
     for finding in findings:
         about[finding.subject.kind, finding.subject.key].append(finding)
-    for key, timeline in history.timelines.items():
+    for key in history.timelines:
         if key[0] is filters.kind and key not in filters.without:
+            timeline = history.timelines[key]
             for life in lives.on_nodes(timeline):
                 parts = phases(life, history, pulls) if filters.slow else ()
                 row = _row(life, timeline, history, about[key], filters, parts)

@@ -68,7 +68,8 @@ def build_lanes(
             for life in builder.on_nodes(timeline):
                 budget.add(lane_of(life, log_ends.get(life.subject.ids.get("node", ""), history.ends)))
 
-    timelines = sorted((one for one in history.timelines.values() if one.events and _is_of(one, only)), key=_weight)
+    keys = (key for key in history.timelines if _is_of(key, only) and history.timelines.events_of(key))
+    timelines = sorted((history.timelines[key] for key in keys), key=_weight)
     add_lanes(one for one in timelines if (one.subject.kind, one.subject.key) in matters)
     for lane in _runtimes(history):
         budget.add(lane, most // RUNTIMES_SHARE)
@@ -102,21 +103,21 @@ class _LaneBudget:
         self.lanes.append(shown)
 
 
-def _is_of(timeline: Timeline, only: Collection[Key] | None) -> bool:
-    subject = timeline.subject
-    return only is None or subject.kind is SubjectKind.NODE or (subject.kind, subject.key) in only
+def _is_of(key: Key, only: Collection[Key] | None) -> bool:
+    return only is None or key[0] is SubjectKind.NODE or key in only
 
 
 def _nodes(history: History, only: Collection[Key]) -> set[str]:
     """The nodes that these are on."""
-    return {event.node for key in only if key in history.timelines for event in history.timelines[key].events}
+    return {event.node for key in only if key in history.timelines for event in history.timelines.events_of(key)}
 
 
 def _of_others(history: History, only: Collection[Key]) -> set[Origin]:
     """The lines that tell of other pods and volumes, and of none of these."""
-    origins = {event.origin for key, one in history.timelines.items() if key in only for event in one.events}
-    others = (one for key, one in history.timelines.items() if key not in only and key[0] not in SHARED)
-    return {event.origin for one in others for event in one.events} - origins
+    timelines = history.timelines
+    origins = {event.origin for key in timelines if key in only for event in timelines.events_of(key)}
+    others = (key for key in timelines if key not in only and key[0] not in SHARED)
+    return {event.origin for key in others for event in timelines.events_of(key)} - origins
 
 
 def _log_ends(history: History) -> dict[str, int]:

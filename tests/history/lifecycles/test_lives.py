@@ -18,6 +18,7 @@ from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Entity, Gap, History, SeenVersion, Timeline
 from kvdiag.model.values import SubjectKind
+from tests.timelines import GivenTimelines
 
 SAMPLES = Path(__file__).parents[3] / "sample-logs"
 SECOND = 1_000_000
@@ -190,7 +191,9 @@ def volume(events: list[Event], **ids: str) -> Timeline:
 
 def past(timeline: Timeline, *, of_node=(), coverage=(), versions=()) -> History:
     node = Timeline(Entity(kind=SubjectKind.NODE, key="n1", name="n1", ids={"node": "n1"}), tuple(of_node))
-    timelines = {(timeline.subject.kind, timeline.subject.key): timeline, (SubjectKind.NODE, "n1"): node}
+    timelines = GivenTimelines(
+        {(timeline.subject.kind, timeline.subject.key): timeline, (SubjectKind.NODE, "n1"): node}
+    )
     return History(
         events=(), timelines=timelines, coverage=tuple(coverage), versions=tuple(versions), begins=0, ends=100 * SECOND
     )

@@ -19,10 +19,11 @@ from kvdiag.model.options import Options
 from kvdiag.model.record import Origin
 from kvdiag.model.timeline import Coverage, Entity, History
 from kvdiag.model.values import SubjectKind
+from tests.timelines import GivenTimelines
 
 SAMPLES = Path(__file__).parents[3] / "sample-logs"
 SECOND = 1_000_000
-NOTHING = History(events=(), timelines={}, coverage=(), versions=(), begins=0, ends=999 * SECOND)
+NOTHING = History(events=(), timelines=GivenTimelines(), coverage=(), versions=(), begins=0, ends=999 * SECOND)
 
 
 @cache
@@ -178,7 +179,9 @@ def heard(*events: Event) -> History:
     """Give a history in which containerd is heard, with these events."""
     runtime = Coverage(component="containerd", node="n", begins=0, ends=99 * SECOND, verbosity=0)
     told = tuple(sorted(events, key=lambda event: event.time))
-    return History(events=told, timelines={}, coverage=(runtime,), versions=(), begins=0, ends=99 * SECOND)
+    return History(
+        events=told, timelines=GivenTimelines(), coverage=(runtime,), versions=(), begins=0, ends=99 * SECOND
+    )
 
 
 def of(name: str, told: Lifecycle, history: History = NOTHING) -> list[tuple[int, int | None]]:

@@ -13,6 +13,7 @@ from kvdiag.model.report import Report
 from kvdiag.model.timeline import Entity, History, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.safe.secrets import redacted
+from tests.timelines import GivenTimelines
 
 KINDS = SharedKinds(frozenset({"volume.publish.failed"}), frozenset({"node.ready"}))
 VOLUME = (Ref("volume_handle", "vol-1"), Ref("driver", "d"))
@@ -23,7 +24,7 @@ def of_volume(*events: Event) -> list[dict]:
     subject = Entity(SubjectKind.VOLUME, "v", "v", {"volume_handle": "vol-1", "driver": "d"})
     named = tuple(event for event in events if event.ref("volume_handle"))
     timelines = {(SubjectKind.VOLUME, "v"): Timeline(subject, named)}
-    history = History(events, timelines, (), (), 0, 0)
+    history = History(events, GivenTimelines(timelines), (), (), 0, 0)
     return list(rows(Report("x", (), (), ()), history, Bundle("c", "n", "/n", ()), str, KINDS)["events"])
 
 
