@@ -49,6 +49,7 @@ class HitLines:
     def begin(self, block: bytes) -> None:
         """Take each block before its lines are read."""
         self._listed.begin(block)
+        self.stamper.begin()
 
     def front(self) -> Front:
         """Return how the last layout reads a line."""

@@ -163,6 +163,7 @@ class TimestampReader:
         """`ident` is who writes the lines that name nobody and are in no format, if the log's name tells."""
         self._ident = ident
         self._layouts: list[Layout] = []
+        self._in_full: dict[bytes, TimedLine] = {}  # lines of this block that were read in full
         self.klog_is_yearless = False
         self.wrapped: list[tuple[int, int]] = []
         self.described = UNKNOWN
@@ -177,15 +178,29 @@ class TimestampReader:
         """The layout that taught last; a hot loop asks it first."""
         return self._layouts[0] if self._layouts else None
 
+    def begin(self) -> None:
+        """Begin another block."""
+        self._in_full.clear()
+
     def read(self, line: bytes) -> TimedLine:
         """Time, words and process of a line; the words are the line itself but for formats that are rewritten."""
+        timed = self._read_by_layout(line)
+        if timed is None:
+            timed = self._in_full[line] = self._read_in_full(line)
+        return timed
+
+    def read_again(self, line: bytes) -> TimedLine:
+        """As `read`; what was read of an equal line of this block is not read again."""
+        return self._read_by_layout(line) or self._in_full.get(line) or self._read_in_full(line)
+
+    def _read_by_layout(self, line: bytes) -> TimedLine | None:
         for number, layout in enumerate(self._layouts):
             stamp = layout.stamp(line)
             if stamp is not None:
                 if number:
                     self._layouts.insert(0, self._layouts.pop(number))
                 return TimedLine(stamp, line, layout.process)
-        return self._read_in_full(line)
+        return None
 
     def _read_in_full(self, line: bytes) -> TimedLine:
         peeled = peel(line)

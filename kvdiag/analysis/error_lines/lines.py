@@ -131,7 +131,6 @@ class ErrorLines:
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
         self._quota, self._marks = quota, marks
         self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that was lost
-        self._stamper = TimestampReader()
         self._similar: dict[tuple[str, Level, bytes, bytes], _Similar] = {}
         self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # key: hash of the words
         self._group_numbers: dict[GroupKey, int] = {}
@@ -146,7 +145,7 @@ class ErrorLines:
             int, tuple[int, int]
         ] = {}  # by index: number of occurrences of a row of events, and their time span
 
-    def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
+    def add_block(self, block: Block, line_of: Callable[[int], int], stamper: TimestampReader) -> None:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
         data, counted, number = block.data, 0, block.first_line + 1
         for begin, end in self._marks.suspects(data, block.lines):
@@ -158,7 +157,7 @@ class ErrorLines:
                 if line.endswith(_OPENS):
                     line, below = _with_value_lines(data, line, end)
                     self._below = line_of(number + below) - line_of(number)
-                self._read(line, line_of(number))
+                self._read(line, line_of(number), stamper)
             except MemoryError:
                 raise
             except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
@@ -197,10 +196,10 @@ class ErrorLines:
         self.groups[number].add_following(group)
         return number
 
-    def _read(self, line: bytes, number: int) -> None:
+    def _read(self, line: bytes, number: int, stamper: TimestampReader) -> None:
         """Add one line with its number in the input."""
-        timed = self._stamper.read(line)
-        layout = self._stamper.front
+        timed = stamper.read_again(line)
+        layout = stamper.front
         if layout is not None and timed.text is line and _is_read_by(layout, timed):
             self._add_headed(line, timed, layout, number)
         else:

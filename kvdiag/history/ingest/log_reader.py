@@ -11,7 +11,7 @@ from kvdiag.base.clock import is_yearless
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, Match, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
-from kvdiag.events.timestamp_reader import Process
+from kvdiag.events.timestamp_reader import Process, TimestampReader
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.formats.bodies.gopanic import is_start
@@ -49,8 +49,11 @@ class BlockListener(Protocol):
 
     faults: dict[str, int]
 
-    def add_block(self, block: Block, line_of: Callable[[int], int]) -> None:
-        """Add the next block; `line_of` maps its lines to line numbers of the input, until the next block."""
+    def add_block(self, block: Block, line_of: Callable[[int], int], stamper: TimestampReader) -> None:
+        """Add the next block; `line_of` maps its lines to line numbers of the input, until the next block.
+
+        `stamper` has read the lines of the block that have an event.
+        """
 
     def part(self) -> object:
         """Return what was collected, to be sent to another process."""
@@ -257,7 +260,7 @@ class LogReader:
             if fault not in self.faults:
                 self.faults[fault] = self._line_map.input_line(number)
         if listener is not None:
-            listener.add_block(block, self._line_map.input_line)
+            listener.add_block(block, self._line_map.input_line, self._recogniser.stamper)
             self.faults = {**listener.faults, **self.faults}
         self._line_map.forget(self._ends, self._lines_since(block.first_line))
 
