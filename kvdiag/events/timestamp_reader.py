@@ -164,14 +164,14 @@ class TimestampReader:
         self._ident = ident
         self._layouts: list[Layout] = []
         self._in_full: dict[bytes, TimedLine] = {}  # lines of this block that were read in full
-        self.klog_is_yearless = False
+        self.first_yearless: int | None = None  # of klog lines
         self.wrapped: list[tuple[int, int]] = []
         self.described = UNKNOWN
 
     @property
     def is_yearless(self) -> bool:
         """Whether some lines have no year: klog ones, or those that a carrier without a year has around dated ones."""
-        return self.klog_is_yearless or bool(self.wrapped)
+        return self.first_yearless is not None or bool(self.wrapped)
 
     @property
     def front(self) -> Layout | None:
@@ -191,7 +191,7 @@ class TimestampReader:
 
     def read_again(self, line: bytes) -> TimedLine:
         """As `read`; what was read of an equal line of this block is not read again."""
-        return self._read_by_layout(line) or self._in_full.get(line) or self._read_in_full(line)
+        return self._in_full.get(line) or self._read_by_layout(line) or self._read_in_full(line)
 
     def _read_by_layout(self, line: bytes) -> TimedLine | None:
         for number, layout in enumerate(self._layouts):
@@ -212,8 +212,8 @@ class TimestampReader:
         process = process._replace(pid=body.pid if body.pid is not None else peeled.pid)
         stamp = resolve(peeled, body)
         self._compare(peeled.stamp, stamp)
-        if body.stamp is not None and is_yearless(body.stamp) and stamp == body.stamp:
-            self.klog_is_yearless = True
+        if self.first_yearless is None and stamp is not None and stamp == body.stamp and is_yearless(stamp):
+            self.first_yearless = stamp
         if body.format in eventtable.FORMATS:
             self.described = eventtable.assigned(body) or self.described
             process = process._replace(node=process.node or eventtable.node_of(body) or self.described.node)
@@ -237,6 +237,7 @@ class TimestampReader:
         klog = body.format == "klog"
         if (
             stamp is None
+            or (stamp != body.stamp and body.stamp is not None and not is_yearless(body.stamp))
             or line[:at].endswith(INDENTS)
             or len(line) < at + 36
             or not (klog or line.startswith(LOGRUS, at))

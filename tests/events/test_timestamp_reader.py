@@ -187,7 +187,7 @@ def test_klog_without_a_year_is_known_as_such():
     ):
         stamper = TimestampReader()
         stamper.read(line)
-        assert stamper.klog_is_yearless is yearless
+        assert (stamper.first_yearless is not None) is yearless
 
 
 @pytest.mark.parametrize(
@@ -213,3 +213,23 @@ def test_a_time_that_no_carrier_knows():
     stamp = resolve(peeled, read_body(peeled.body))
     assert is_yearless(stamp)
     assert to_datetime(stamp).month == 7
+
+
+def test_a_time_that_the_runtime_wins_over_is_read_in_full_each_time():
+    """A container prints a time months before the runtime's: no layout is learned from it, the fraction stays."""
+    stamper = TimestampReader()
+    line = b"2024-07-15T03:49:34.027371866Z stderr F " + logrus("2024-01-12T03:49:35Z")
+    assert [stamper.read(line).stamp for _ in range(3)] == [at(2024, 7, 15, 3, 49, 34, 27_371)] * 3
+    assert stamper.front is None
+
+
+def test_what_was_read_in_full_is_read_again_in_the_block_only():
+    """An equal line of the block has the same values; those of the block before are forgotten."""
+    stamper = TimestampReader()
+    line = b'{"level":"error","msg":"it is stuck","time":"2024-07-15T03:49:34Z"}'
+    timed = stamper.read(line)
+    assert stamper.read_again(bytes(bytearray(line))) is timed
+    stamper.begin()
+    again = stamper.read_again(line)
+    assert again == timed
+    assert again is not timed

@@ -200,7 +200,7 @@ class ErrorLines:
         """Add one line with its number in the input."""
         timed = stamper.read_again(line)
         layout = stamper.front
-        if layout is not None and timed.text is line and _is_read_by(layout, timed):
+        if layout is not None and _is_read_by(layout, timed, line):
             self._add_headed(line, timed, layout, number)
         else:
             self._add_parsed(line, timed, number)
@@ -345,14 +345,11 @@ def _below(data: bytes, begin: int) -> Iterator[bytes]:
         yield line
 
 
-def _is_read_by(layout: Layout, timed: TimedLine) -> bool:
-    """Return whether this layout was used to read the line, or was learned from it."""
+def _is_read_by(layout: Layout, timed: TimedLine, line: bytes) -> bool:
+    """Return whether this layout was used to read the line, or can read it."""
     if timed.body is None:
         return timed.process is layout.process
-    return (
-        timed.body.format == ("klog" if isinstance(layout, KlogLayout) else "logrus")
-        and timed.process == layout.process
-    )
+    return timed.process == layout.process and layout.stamp(line) is not None
 
 
 def body_of(line: bytes) -> Body:

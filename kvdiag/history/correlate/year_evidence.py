@@ -159,16 +159,18 @@ def year_of_file(log: LogEvents, last: int) -> tuple[int, str]:
 
 
 def last_yearless(log: LogEvents) -> int:
-    """Return the stamp of a log's last line without a year, or of its last line."""
+    """Return the stamp of a log's last line without a year, as far as it is known; or of its last event."""
     if log.last is not None and is_yearless(log.last):
         return log.last
-    return log.raw_events[-1].stamp if log.raw_events else 0
+    last = log.raw_events[-1].stamp if log.raw_events else 0
+    return last if is_yearless(last) or log.first_yearless is None else log.first_yearless
 
 
 def dated_span(log: LogEvents) -> tuple[int, int] | None:
     """Return begin and end of a log's lines with full dates."""
     stamps = [stamp for stamp in (log.first, log.last) if stamp is not None and _is_dated(stamp)]
-    stamps = stamps or [raw_event.stamp for raw_event in log.raw_events if _is_dated(raw_event.stamp)]
+    if len(stamps) < 2:
+        stamps += [raw_event.stamp for raw_event in log.raw_events if _is_dated(raw_event.stamp)]
     return (min(stamps), max(stamps)) if stamps else None
 
 

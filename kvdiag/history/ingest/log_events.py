@@ -31,7 +31,8 @@ def _count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
 class LogEvents:
     """The raw events of one log in order of lines, on the log's own clock.
 
-    `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less).
+    `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less),
+    `first_yearless` that of the first klog line that was read and has no year.
     `preamble_year` is the year in a klog file's header, `journal_span` the first and last day in a journal's header,
     `message_year` the year in a message near the beginning, `mentioned_days` the days with a year in lines near the
     beginning; `wrapped` are the first dated lines in a carrier without a year: (year-less stamp of the carrier,
@@ -48,6 +49,7 @@ class LogEvents:
     lines: int
     wordings: frozenset[int] = frozenset()
     yearless: bool = False
+    first_yearless: int | None = None
     preamble_year: int | None = None
     journal_span: tuple[int, int] | None = None
     message_year: int | None = None

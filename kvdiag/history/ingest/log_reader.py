@@ -292,6 +292,7 @@ class LogReader:
             wordings=frozenset(recogniser.wordings),
             yearless=recogniser.stamper.is_yearless
             or any(is_yearless(edge) for edge in (first, last) if edge is not None),
+            first_yearless=recogniser.stamper.first_yearless,
             preamble_year=self._year,
             journal_span=self._journal,
             message_year=self._message_year,

@@ -212,6 +212,7 @@ class StretchedLog:
             lines=last.lines,
             wordings=frozenset[int]().union(*(read.log.wordings for read in reads)),
             yearless=any(read.log.yearless for read in reads),
+            first_yearless=next((one for read in reads if (one := read.log.first_yearless) is not None), None),
             wrapped=tuple(one for read in reads for one in read.log.wrapped)[:MOST_WRAPPED],
             damaged=tuple(damage.stretches),
         )

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from kvdiag.analysis.analyze import analyze
 from kvdiag.analysis.error_lines import lines as room
 from kvdiag.analysis.parse import records
 from kvdiag.base.clock import from_datetime
+from kvdiag.history.ingest.log_reader import TextInput
 from kvdiag.model.options import Options
 from kvdiag.model.values import Level
 from tests.errorlines import KUBELET, klog, network
@@ -232,3 +234,26 @@ def test_a_crash_is_one_line(errors_of):
     text = KUBELET + "panic: it is gone\n\tpanic: again\n\ngoroutine 1 [running]:\nmain.main()\n"
     (group,) = errors_of(kubelet=text).groups
     assert (group.level, group.count) == (Level.FATAL, 1)
+
+
+@pytest.mark.parametrize("dated", ["2024-03-12T08:16:00.100000000Z", "2024-03-13T08:16:00.100000000Z"])
+def test_the_year_of_an_error_line_is_that_of_the_dated_lines_around_it(dated):
+    """A klog line in the log of a program that logs dates, which no rule knows, is not of this year."""
+    first, last = (
+        f'time="{time}" level=info msg="nothing else"\n' for time in ("2024-03-12T08:14:00.100000000Z", dated)
+    )
+    log = TextInput("containerd.log", (first + network("08:15:00") + last).encode())
+    (group,) = analyze(Options(zone=0), texts=[log]).errors.groups
+    assert group.begins == from_datetime(datetime(2024, 3, 12, 8, 15, 0, 100_000, tzinfo=UTC))
+
+
+def test_json_of_logrus_between_its_text_lines(errors_of):
+    """They are one group with the words that are printed, also below a text line of the same process."""
+    text = (
+        'time="2024-03-12T08:14:00.100000000Z" level=error msg="the widget turns no more" error="spin: it is stuck"\n'
+    )
+    asjson = (
+        '{"error":"spin: it is stuck","level":"error","msg":"the widget turns no more","time":"2024-03-12T08:14:01Z"}\n'
+    )
+    (group,) = errors_of(Options(), containerd=text + asjson + text).groups
+    assert group.count == 3
