@@ -14,6 +14,8 @@ import pytest
 import yaml
 from junitparser import JUnitXml
 
+from kvdiag import __version__
+
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 INPUT = re.compile(r"\$\{\{ inputs\.([\w-]+) \}\}")
@@ -159,6 +161,30 @@ def test_the_example_for_jenkins(released, job):
     assert JUnitXml.fromfile(str(job / published[0])).failures == 1
     assert "kubelet-runtime-endpoint-missing" in (job / published[1]).read_text("utf-8")
     assert text.count("{") == text.count("}")
+
+
+def release_step(job: str, word: str) -> str:
+    """Give the script of the one step of a job of the release that has this word."""
+    release = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    (script,) = [step["run"] for step in release["jobs"][job]["steps"] if word in step.get("run", "")]
+    return script
+
+
+def test_a_release_is_of_the_version_of_its_tag():
+    """Another tag ends the release before anything is built."""
+    for tag, code in ((f"v{__version__}", 0), ("v9.9.9", 1)):
+        environment = os.environ | {"GITHUB_REF_NAME": tag, "PYTHONPATH": str(ROOT)}
+        shell(release_step("build", "GITHUB_REF_NAME"), ROOT, environment, "bash", "-e", code=code)
+
+
+def test_a_release_gives_the_index_its_packages_alone(tmp_path):
+    """Not the archive for krew, the single file, or the checksums."""
+    (tmp_path / "dist").mkdir()
+    packages = ["kvdiag-0.1.0-py3-none-any.whl", "kvdiag-0.1.0.tar.gz"]
+    for name in [*packages, "kubectl-kvdiag.tar.gz", "kvdiag.pyz", "kvdiag.yaml", "kvdiag.cdx.json", "SHA256SUMS"]:
+        (tmp_path / "dist" / name).touch()
+    shell(release_step("index", "packages"), tmp_path, dict(os.environ), "bash", "-e")
+    assert sorted(path.name for path in (tmp_path / "packages").iterdir()) == packages
 
 
 def test_the_hook(kvdiag, tmp_path):
