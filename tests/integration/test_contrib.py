@@ -92,6 +92,21 @@ def test_holmesgpt(with_kvdiag):
         assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
 
 
+def test_the_commands_of_the_skill(with_kvdiag):
+    """Each command that the skill names answers about a sample."""
+    text = (CONTRIB / "agent-skill/SKILL.md").read_text("utf-8")
+    _, head, body = text.split("---\n", 2)
+    assert yaml.safe_load(head).keys() == {"name", "description"}
+    line = "remove /x: device or resource busy"
+    given = {"PATH...": str(Path(STUCK).parent), "NS/NAME": "default/db-0", "NAME": "data", "RULE": "oom-kill"}
+    commands = [found for found in re.findall(r"`(kvdiag [^`]*)`", body) if " " in found]
+    assert len(commands) >= 9
+    for command in commands:
+        words = [given.get(word, word) for word in shlex.split(command.replace("LOG LINE", line))]
+        done = subprocess.run(words, env=with_kvdiag, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (done.returncode, bool(done.stdout)) == (0, True), (command, done.stderr)
+
+
 def queries() -> dict[str, str]:
     """Give each panel's query for all nodes, by its title."""
     dashboard = json.loads((ROOT / "contrib/grafana/kvdiag.json").read_text("utf-8"))
