@@ -115,7 +115,7 @@ pictures: $(VENV)/.integration
 holmes: $(VENV)/.dev
 	test -x $(VENV)-holmes/bin/python || $(PYTHON) -m venv $(VENV)-holmes
 	$(VENV)-holmes/bin/python -m pip --disable-pip-version-check --quiet install holmesgpt==0.45.0
-	KVDIAG_HOLMES=$(VENV)-holmes/bin/python $(BIN)/pytest -q tests/integration/test_holmes.py
+	KVDIAG_HOLMES=$(CURDIR)/$(VENV)-holmes/bin/python $(BIN)/pytest -q tests/integration/test_holmes.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

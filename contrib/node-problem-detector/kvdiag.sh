@@ -13,6 +13,6 @@ else
 fi
 case $? in
   0) printf 'no failure found\n' ;;
-  1) printf '%s\n' "$found" | awk '$1 == "HIGH" || $1 == "CRITICAL" { print substr($2 " " $3 " " $4, 1, 80); exit }'; exit 1 ;;
+  1) printf '%s\n' "$found" | awk -F '  +' '$1 == "HIGH" || $1 == "CRITICAL" { print substr($2 ": " $3, 1, 80); exit }'; exit 1 ;;
   *) printf 'kvdiag could not read the logs\n'; exit 2 ;;
 esac

@@ -21,7 +21,7 @@ from kvdiag.base.clock import to_datetime
 from kvdiag.base.errors import InputError, UsageError
 from kvdiag.cli.arguments import parse_time
 from kvdiag.cli.fleet import parse_memory
-from kvdiag.cli.node_bundle import MOUNTED, PODS, Bundle, Wanted, whole_day
+from kvdiag.cli.node_bundle import MOUNTED, PODS, Bundle, Wanted, host_name, whole_day
 from kvdiag.cli.outlet import print_note
 from kvdiag.cli.requests import Requests, read_requests
 from kvdiag.fleet.places import is_remote, place, scratch
@@ -61,7 +61,7 @@ def command(
     with scratch() as folder:
         bundle = Bundle(folder / "logs", wanted)
         bundle.folder.mkdir()
-        found = _collect(bundle, requests)
+        found = _collect(bundle, requests, host_name(root))
         if not {*found} - {MOUNTED}:
             raise InputError(str(root), "\n  ".join(["no log of the node was found", *map(clean, bundle.notes)]))
         logs = _redacted(bundle, folder / "redacted") if redact else bundle.folder
@@ -75,9 +75,11 @@ def command(
     print_note(f"{logs_found}, {size - bundle.left:,} bytes, from {begin:%F %TZ} to {end:%F %TZ}: {dest}")
 
 
-def _collect(bundle: Bundle, requests: Requests | None) -> list[str]:
+def _collect(bundle: Bundle, requests: Requests | None, host: str) -> list[str]:
     if requests is None:
         return bundle.collect()
+    if note := requests.note_of_other_node(host):
+        bundle.notes.append(note)
     bundle.notes += [f"not collected, as this command is not run: {command}" for command in requests.commands]
     return bundle.collect_requests(requests.logs)
 

@@ -107,4 +107,4 @@ def run() -> None:
     """Run as a kubectl plugin; expected failures print one clear message."""
     from kvdiag.cli.main import guarded
 
-    guarded(app)
+    guarded(partial(app, prog_name="kubectl kvdiag"))  # whatever the file is called that kubectl runs

@@ -265,6 +265,15 @@ def _newest(paths: Iterable[Path]) -> list[Path]:
     return sorted(times, key=lambda path: -times[path])
 
 
+def host_name(root: Path) -> str:
+    """Return the host name of the machine with this root; empty if it is not in etc/hostname."""
+    try:
+        with open(os.open(root / "etc/hostname", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
+            return file.read(256).decode("ascii", "replace").strip()
+    except OSError:
+        return ""
+
+
 def whole_day(text: str) -> tuple[datetime, datetime]:
     """Return the beginning and end of a day in UTC. Raise ValueError for another form."""
     begin = datetime.fromisoformat(text).replace(tzinfo=UTC)

@@ -2,8 +2,9 @@
 
 kubelet answers with the output of `journalctl --utc --output=short-precise` for a unit, and cuts it after 30 s; the
 next request continues at the last line. `untilTime` is not used: kubelet's journal reader passes journalctl the begin
-instead. For a service without a unit, kubelet reads a file of that name below /var/log and ignores the time. Alpha in
-1.27, beta from 1.30 behind enableSystemLogQuery, GA in 1.36.
+instead. For a service without a unit, kubelet answers with the whole file of that name below /var/log, and refuses a
+request that also has a time: its older lines are removed here. Alpha in 1.27, beta from 1.30 behind
+enableSystemLogQuery, GA in 1.36.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ CHUNK = 1 << 20
 CUT_AFTER = 25  # seconds; an answer that took longer was probably cut by kubelet, which stops at 30
 MOST_ANSWERS = 60
 LATE = timedelta(minutes=1)
-FILES = frozenset({"kern", "messages", "syslog", "dmesg"})  # files below /var/log, for which kubelet ignores the time
+FILES = frozenset({"kern", "messages", "syslog", "dmesg"})  # files below /var/log
+ZONES = timedelta(hours=14)  # such a file has the node's local times: at most so far behind UTC or ahead of it
 _REASON = lazy_regex(rb"Error from server \((\w+)\)")
 _REFUSED = lazy_regex(
     rb"\s*(?:options present and query resolved to log files for|log not found for|error getting log for|"
@@ -35,6 +37,7 @@ _REFUSED = lazy_regex(
 _NO_NODE = lazy_regex(rb"nodes \"[^\"\n]{1,253}\" not found")
 _LISTING = lazy_regex(rb"\s*(?:<!doctype html>\s*)?(?:<meta [^>]{0,99}>\s*)?<pre>")
 _STAMP = lazy_regex(rb"(?m)^([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)\.\d{6} (?=[^\n]*\n?\Z)")
+_SYSLOG = lazy_regex(rb"([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) |(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)")
 
 ADVICE = {
     "Forbidden": "you may not read nodes/proxy; ask for `get` on nodes/proxy, or read it on the node",
@@ -53,6 +56,10 @@ class Kubectl(NamedTuple):
     def fetch(self, node: str, service: str, since: datetime, out: Path) -> bool:
         """Write a service's log; return False if the node has none. Raise UsageError if it cannot be fetched."""
         with out.open("wb+") as file:
+            if service in FILES:
+                self._answer(node, service, since, file)
+                _drop_before(file, since - ZONES)
+                return file.seek(0, os.SEEK_END) > 0
             for _ in range(MOST_ANSWERS):
                 begun = time.monotonic()
                 size = self._answer(node, service, since, file)
@@ -108,6 +115,43 @@ def _why(node: str, stderr: bytes) -> str:
 def debug(node: str) -> str:
     """Return the alternative way to the node's logs, for the end of a message."""
     return f"\non the node itself: kubectl debug node/{node} -it --image=busybox -- chroot /host journalctl -u kubelet"
+
+
+def _drop_before(file: IO[bytes], since: datetime) -> None:
+    """Remove the lines before the first one of this time or later; none if no line has a time."""
+    file.seek(0)
+    at = begins = 0
+    has_times = False
+    for line in file:
+        moment = _moment(line)
+        has_times = has_times or moment is not None
+        if moment is not None and moment >= since:
+            begins = at
+            break
+        at += len(line)
+    else:
+        begins = at if has_times else 0
+    read, written = begins, 0
+    while begins and file.seek(read) and (chunk := file.read(CHUNK)):
+        file.seek(written)
+        read, written = read + len(chunk), written + file.write(chunk)
+    if begins:
+        file.truncate(written)
+
+
+def _moment(line: bytes) -> datetime | None:
+    """Return the time of a line of syslog, in the year that is not in the future."""
+    found = _SYSLOG.match(line)
+    if found is None:
+        return None
+    if found[2]:
+        return datetime.fromisoformat(found[2].decode()).replace(tzinfo=UTC)
+    latest = datetime.now(UTC) + ZONES
+    try:
+        moment = datetime.strptime(f"{latest.year} {found[1].decode()}", "%Y %b %d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:  # 29 February, in the year before
+        return None
+    return moment if moment <= latest else moment.replace(year=latest.year - 1)
 
 
 def _last(out: Path, since: datetime) -> datetime:

@@ -29,10 +29,17 @@ _POD = re.compile(r"kubectl -n (?P<namespace>[a-z0-9-]{1,63}) logs (?P<pod>[a-z0
 
 
 class Requests(NamedTuple):
-    """What may be on a node, and the commands for what is not."""
+    """What may be on a node, the commands for what is not, and the nodes that the report names."""
 
     logs: tuple[LogRequest, ...]
     commands: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+    def note_of_other_node(self, host: str) -> str:
+        """Return a note if the report names nodes and none of them has this host name; a domain may differ."""
+        if not host or not self.nodes or any(_short(host) == _short(node) for node in self.nodes):
+            return ""
+        return f"the report is about {', '.join(self.nodes[:3])}, and the host name here is {host}: is this the node?"
 
 
 def read_requests(path: Path) -> Requests:
@@ -41,6 +48,7 @@ def read_requests(path: Path) -> Requests:
         with path.open("rb") as file:
             report = json.loads(file.read(MOST))
         asked = [*(_of_need(need) for need in report["to_be_certain"]), *_of_findings(report["findings"])]
+        nodes = sorted(set(_nodes(report)))
     except OSError as error:
         raise UsageError(f"--for {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -48,7 +56,18 @@ def read_requests(path: Path) -> Requests:
     if not asked:
         raise UsageError(f"--for {path}: no finding of it asks for another log")
     commands = tuple(dict.fromkeys(one for one in asked if isinstance(one, str)))
-    return Requests(tuple(_merged(one for one in asked if isinstance(one, LogRequest))), commands)
+    return Requests(tuple(_merged(one for one in asked if isinstance(one, LogRequest))), commands, tuple(nodes))
+
+
+def _nodes(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the nodes of its logs and findings."""
+    subjects = (finding.get("subject", {}) for finding in report["findings"])
+    places = [*report.get("inputs", []), *(subject.get("ids", {}) for subject in subjects)]
+    yield from (node for place in places if isinstance(node := place.get("node"), str) and node)
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0].lower()
 
 
 def _of_need(need: Mapping[str, Any]) -> LogRequest | str:

@@ -256,9 +256,45 @@ def test_the_report_of_an_analysis_is_understood(tmp_path, node):
 
 
 @pytest.mark.parametrize(
+    ("host", "is_said"),
+    [("worker-1", False), ("WORKER-1.example.com", False), ("worker-10", True), ("", False)],
+)
+@pytest.mark.parametrize("place", ["input", "finding"])
+def test_a_report_about_another_node(node, tmp_path, host, is_said, place):
+    """Is named once in a note, which the archive has too; the logs are collected all the same."""
+    report = {"to_be_certain": [_need("kubelet", None, None, "x")], "findings": []}
+    if place == "input":
+        report["inputs"] = [{"node": "worker-1"}, {"node": ""}]
+    else:
+        report["findings"] = [{"collect": [], "subject": {"kind": "volume", "ids": {"node": "worker-1"}}}]
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    (node / "etc").mkdir()
+    (node / "etc/hostname").write_text(f"{host}\n")
+    done = run_kvdiag("collect", "--for", tmp_path / "report.json", tmp_path / "b.tar.gz", "--root", node)
+    assert done.returncode == 0, done.stderr
+    note = f"the report is about worker-1, and the host name here is {host}: is this the node?"
+    files = collected(tmp_path / "b.tar.gz")
+    assert "kubelet.log" in files
+    assert done.stderr.count(note) == int(is_said)
+    assert (note in json.loads(files["collected.json"])["notes"]) == is_said
+
+
+def test_a_link_is_no_host_name(node, tmp_path):
+    """What etc/hostname of the root links to is of another machine."""
+    report = _report(tmp_path / "report.json", [_need("kubelet", None, None, "x")], [])
+    report.write_text(report.read_text().replace("{", '{"inputs": [{"node": "worker-1"}], ', 1))
+    (tmp_path / "hostname").write_text("worker-2\n")
+    (node / "etc").mkdir()
+    (node / "etc/hostname").symlink_to(tmp_path / "hostname")
+    done = run_kvdiag("collect", "--for", report, tmp_path / "b.tar.gz", "--root", node)
+    assert (done.returncode, "the report is about" in done.stderr) == (0, False)
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
         ("[1", "not a report"),
+        ('{"to_be_certain": [], "findings": [], "inputs": [5]}', "not a report"),
         ("{}", "not a report"),
         ('{"to_be_certain": [], "findings": []}', "asks for another log"),
         (

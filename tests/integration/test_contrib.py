@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import promql_parser
 import pytest
 import yaml
 
@@ -32,16 +33,16 @@ def with_kvdiag(tmp_path):
 @pytest.mark.parametrize(
     ("logs", "code", "said"),
     [
-        (["sample-logs/kubelet-no-runtime-endpoint"], 1, "kubelet-runtime-endpoint-mis"),
-        (["sample-logs/healthy-csi-volume"], 0, "no failure found"),
-        (["missing.log"], 2, "kvdiag could not read the logs"),
+        (["sample-logs/kubelet-no-runtime-endpoint"], 1, "kubelet-runtime-endpoint-missing: node this node\n"),
+        (["sample-logs/healthy-csi-volume"], 0, "no failure found\n"),
+        (["missing.log"], 2, "kvdiag could not read the logs\n"),
     ],
 )
 def test_node_problem_detector(with_kvdiag, logs, code, said):
     """Exit code and message are those that Node Problem Detector takes: 0, 1 or 2, and at most 80 characters."""
     plugin = CONTRIB / "node-problem-detector" / "kvdiag.sh"
     done = subprocess.run([plugin, *logs], env=with_kvdiag, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout[: len(said)], done.stderr) == (code, said, "")
+    assert (done.returncode, done.stdout, done.stderr) == (code, said, "")
     (line,) = done.stdout.splitlines()
     assert len(line) <= 80
 
@@ -91,6 +92,21 @@ def test_holmesgpt(with_kvdiag):
         assert (done.returncode, bool(done.stdout)) == (0, True), done.stderr
 
 
+def test_the_commands_of_the_skill(with_kvdiag):
+    """Each command that the skill names answers about a sample."""
+    text = (CONTRIB / "agent-skill/SKILL.md").read_text("utf-8")
+    _, head, body = text.split("---\n", 2)
+    assert yaml.safe_load(head).keys() == {"name", "description"}
+    line = "remove /x: device or resource busy"
+    given = {"PATH...": str(Path(STUCK).parent), "NS/NAME": "default/db-0", "NAME": "data", "RULE": "oom-kill"}
+    commands = [found for found in re.findall(r"`(kvdiag [^`]*)`", body) if " " in found]
+    assert len(commands) >= 9
+    for command in commands:
+        words = [given.get(word, word) for word in shlex.split(command.replace("LOG LINE", line))]
+        done = subprocess.run(words, env=with_kvdiag, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert (done.returncode, bool(done.stdout)) == (0, True), (command, done.stderr)
+
+
 def queries() -> dict[str, str]:
     """Give each panel's query for all nodes, by its title."""
     dashboard = json.loads((ROOT / "contrib/grafana/kvdiag.json").read_text("utf-8"))
@@ -106,6 +122,40 @@ def test_the_dashboard_asks_for_what_kvdiag_writes():
     metrics = {line.split()[2] for line in written.stdout.decode().splitlines() if line.startswith("# TYPE")}
     asked = {word for query in queries().values() for word in re.findall(r"kvdiag_\w+", query)}
     assert asked == metrics
+
+
+def test_each_query_is_promql():
+    """By the grammar of Prometheus."""
+    for query in queries().values():
+        promql_parser.parse(query)
+    with pytest.raises(ValueError, match="unclosed"):
+        promql_parser.parse(query[:-1])
+
+
+@pytest.mark.parametrize("name", ["fleet", "kvdiag"])
+def test_a_dashboard_can_be_laid_out(name):
+    """Panels have ids of their own and do not overlap; each asks the data source that is chosen, with its own refId."""
+    dashboard = json.loads((CONTRIB / f"grafana/{name}.json").read_text("utf-8"))
+    chosen, *others = dashboard["templating"]["list"]
+    source = {"type": chosen["query"], "uid": f"${{{chosen['name']}}}"}
+    panels = dashboard["panels"]
+    assert len({one["id"] for one in panels}) == len({one["title"] for one in panels}) == len(panels)
+    cells = [
+        (x, y)
+        for grid in (one["gridPos"] for one in panels)
+        for x in range(grid["x"], grid["x"] + grid["w"])
+        for y in range(grid["y"], grid["y"] + grid["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert {x for x, _ in cells} == set(range(24))
+    for one in [*others, *panels]:
+        assert one["datasource"] == source
+    for one in panels:
+        assert one["description"]
+        assert [target["refId"] for target in one["targets"]] == ["A"]
+        assert one["targets"][0]["datasource"] == source
+    asked = {found for one in panels for found in re.findall(r"\$(\w+)", json.dumps(one["targets"]))}
+    assert asked - {"__timeFilter"} == {variable["name"] for variable in others}
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool runs the queries of the dashboard")

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -17,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from kvdiag.base import cache
+from kvdiag.cli.node_logs import _drop_before
 from tests.wrappers import journal_short
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +30,20 @@ JOURNAL = b"".join(
     if line[:1] in b"IWEF"
 )
 LISTING = b'<!doctype html>\n<meta name="viewport" content="width=device-width">\n<pre>\n<a href="syslog">syslog</a>\n</pre>\n'
+
+
+REFUSAL = b"\noptions present and query resolved to log files for [kern]\ntry without specifying options\n"
+
+
+def kern(form: str = "%b %e %H:%M:%S") -> bytes:
+    """Give /var/log/kern.log with an OOM kill of 30 days, of 2 days, and of ten minutes ago; each tells its age."""
+    killed = "rsyslog kernel: [1.5] Out of memory: Killed process 7 (of-{}) total-vm:9kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB"
+    ages = {"month": timedelta(days=30), "days": timedelta(days=2), "minutes": timedelta(minutes=10)}
+    lines = (f"{datetime.now(UTC) - age:{form}} {killed.format(name)}\n" for name, age in ages.items())
+    return "".join(lines).encode()
+
+
+KERN, ISO = kern(), kern("%Y-%m-%dT%H:%M:%S")
 
 
 class Api(BaseHTTPRequestHandler):
@@ -48,6 +64,7 @@ class Api(BaseHTTPRequestHandler):
             "forbidden": (403, status("Forbidden", 'nodes "forbidden" is forbidden: User "dev" cannot get resource')),
             "gone": (404, status("NotFound", 'nodes "gone" not found')),
             "old": (404, status("NotFound", "the server could not find the requested resource")),
+            "rsyslog": (200, kern() if service == "kern" and "sinceTime" not in url.query else REFUSAL),
         }.get(node, (200, JOURNAL if service == "kubelet" else f"\nlog not found for {service}\n".encode()))
         self.answer(code, body)
 
@@ -141,6 +158,34 @@ def test_one_of_two(environment):
     assert done.returncode == 3
     assert "there is no such node" in done.stderr
     assert done.stdout
+
+
+def test_of_the_kernel_only_the_time_that_is_asked_for(environment, tmp_path):
+    """Kubelet gives a file whole and refuses a time: older lines are removed, but for those another zone may explain."""
+    done = asked(environment, "rsyslog", "--service", "kern", "--since=-1h", "--save", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "rsyslog kern False False" in Api.asked
+    kept = (tmp_path / "rsyslog/kern.log").read_text("utf-8")
+    assert (kept.count("\n"), "of-minutes" in kept) == (1, True)
+    assert "of-minutes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (b"[  1.5] no time\n", b"[  1.5] no time\n"),
+        (ISO, ISO.splitlines(keepends=True)[-1]),
+        (KERN.splitlines(keepends=True)[0] * 2, b""),
+        (b"Feb 29 00:00:00 n kernel: x\n" + KERN, KERN.splitlines(keepends=True)[-1]),
+    ],
+    ids=["none", "iso", "all", "leap"],
+)
+def test_lines_before_a_time_are_removed(tmp_path, text, kept):
+    """By their time, with a year or without; a file without times stays."""
+    with (tmp_path / "kern.log").open("wb+") as file:
+        file.write(text)
+        _drop_before(file, datetime.now(UTC) - timedelta(hours=15))
+    assert (tmp_path / "kern.log").read_bytes() == kept
 
 
 @pytest.mark.parametrize("word", ["..", "a/b", "$(id)", "a b"])

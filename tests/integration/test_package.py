@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -28,6 +29,9 @@ ASKED = [Requirement(text) for text in (*PROJECT["dependencies"], *PROJECT["opti
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 LOCK = ROOT / "requirements.lock"
 SAMPLE = "sample-logs/sandbox-never-removed"
+HOME = "https://github.com/example/kvdiag"
+MCP_CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+MCP_BEGIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": MCP_CLIENT}
 ENVIRONMENTS = [
     {"python_version": python, "python_full_version": f"{python}.1", "platform_machine": machine}
     | {"sys_platform": system, "platform_system": {"linux": "Linux", "darwin": "Darwin"}[system]}
@@ -98,7 +102,7 @@ def test_the_lock_is_within_the_bounds(asked):
 def built(tmp_path_factory) -> Path:
     """Give the folder of a wheel and an sdist that were just built."""
     folder = tmp_path_factory.mktemp("built")
-    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder), "-t", "wheel", "-t", "sdist"]
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder]  # the sdist, and the wheel from it
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
     return folder
 
@@ -142,6 +146,28 @@ def test_the_built_wheel_works_where_nothing_else_is(built, tmp_path):
     assert done == run([sys.executable, "-m", "kvdiag"], ROOT)
     assert b'"findings"' in done
     assert (tmp_path / "venv/share/man/man1/kvdiag.1").is_file()
+
+
+INSTALLERS = {
+    "pipx": (["pipx", "install"], {"PIPX_HOME": "home", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}),
+    "uv": (["uv", "tool", "install"], {"UV_TOOL_DIR": "home", "UV_TOOL_BIN_DIR": "bin"}),
+}
+
+
+@pytest.mark.parametrize(("installer", "kind"), [("pipx", "*.whl"), ("pipx", "*.tar.gz"), ("uv", "*.whl")])
+def test_the_built_packages_can_be_installed(built, tmp_path, installer, kind):
+    """By pipx and `uv tool`, in folders of their own with what kvdiag needs; both programs are there and work."""
+    (package,) = built.glob(kind)
+    words, folders = INSTALLERS[installer]
+    environment = {**os.environ, "HOME": str(tmp_path)} | {name: str(tmp_path / at) for name, at in folders.items()}
+    environment["PIPX_DEFAULT_PYTHON"] = environment["UV_PYTHON"] = sys.executable
+    command = [sys.executable, "-m", *words, package]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+    assert {path.name for path in (tmp_path / "bin").iterdir()} == {"kvdiag", "kubectl-kvdiag"}
+    assert run([tmp_path / "bin/kvdiag"], tmp_path) == run([sys.executable, "-m", "kvdiag"], ROOT)
+    if installer == "pipx":
+        assert (tmp_path / "man/man1/kvdiag.1").is_file()
 
 
 def run(program: list[str | Path], cwd: Path) -> bytes:
@@ -207,38 +233,61 @@ def test_the_single_file_works_where_nothing_else_is(single_file, tmp_path):
         assert done.stdout == run([sys.executable, "-m", "kvdiag"], ROOT)
 
 
-def test_krew_can_install_the_plugin(single_file, tmp_path):
-    """The manifest passes the checks of krew's validate.go; the archive is the one it names, and runs behind a link."""
+@pytest.fixture(scope="module")
+def krew(single_file) -> Path:
+    """Give the manifest for krew, beside its archive."""
     (ROOT / "dist").mkdir(exist_ok=True)
     shutil.copy(single_file, ROOT / "dist/kvdiag.pyz")
-    home = "https://github.com/example/kvdiag"
-    subprocess.run([sys.executable, "-m", "tools.krew", home], cwd=ROOT, check=True, timeout=60)
-    manifest = yaml.safe_load((ROOT / "dist/kvdiag.yaml").read_text("utf-8"))
+    subprocess.run([sys.executable, "-m", "tools.krew", HOME], cwd=ROOT, check=True, timeout=60)
+    return ROOT / "dist/kvdiag.yaml"
+
+
+def test_krew_can_install_the_plugin(krew, tmp_path):
+    """The manifest passes the checks of krew's validate.go; the archive is the one it names, and runs behind a link."""
+    manifest = yaml.safe_load(krew.read_text("utf-8"))
     spec = manifest["spec"]
     assert (manifest["apiVersion"], manifest["kind"]) == ("krew.googlecontainertools.github.com/v1alpha2", "Plugin")
-    assert manifest["metadata"]["name"] == "kvdiag"
+    assert re.fullmatch(r"[\w-]+", manifest["metadata"]["name"])
+    assert krew.name == f"{manifest['metadata']['name']}.yaml"
     assert re.fullmatch(r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", spec["version"])
+    assert spec["shortDescription"]
     assert "\n" not in spec["shortDescription"]
     (platform,) = spec["platforms"]
-    assert {one["key"] for one in platform["selector"]["matchExpressions"]} == {"os"}
+    assert "files" not in platform
+    (selector,) = platform["selector"]["matchExpressions"]
+    assert (selector["key"], selector["operator"]) == ("os", "In")
+    assert set(selector["values"]) <= {"linux", "darwin", "windows"}
     packed = ROOT / "dist" / platform["uri"].rpartition("/")[2]
-    assert platform["uri"].startswith(f"{home}/releases/download/{spec['version']}/")
+    assert platform["uri"].startswith(f"{HOME}/releases/download/{spec['version']}/")
     assert hashlib.sha256(packed.read_bytes()).hexdigest() == platform["sha256"]
     store, on_path = tmp_path / "store", tmp_path / "bin"
     on_path.mkdir()
     with tarfile.open(packed) as archive:
         archive.extractall(store, filter="data")
+    assert {"LICENSE", platform["bin"]} <= {path.name for path in store.iterdir()}
     (on_path / "kubectl-kvdiag").symlink_to(store / platform["bin"])
     environment = {"HOME": str(tmp_path), "PATH": f"{on_path}:{os.environ['PATH']}", "KVDIAG_PYTHON": sys.executable}
     command = ["kubectl-kvdiag", "node", "--help"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr.decode()
-    assert "kubectl kvdiag node" in done.stdout.decode()
+    assert done.stdout.decode().startswith("Usage: kubectl kvdiag node ")
     old = subprocess.run(command, env={**environment, "KVDIAG_PYTHON": "false"}, capture_output=True, check=False)
     assert (old.returncode, b"needs Python 3.11" in old.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("extras", ["", "fleet,dask"])
+@pytest.mark.skipif(shutil.which("kubectl-krew") is None, reason="no krew installs the plugin")
+def test_krew_installs_the_plugin(krew, tmp_path):
+    """Krew takes the manifest and the archive, and kubectl finds the plugin."""
+    environment = os.environ | {"KREW_ROOT": str(tmp_path), "PATH": f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"}
+    archive = krew.with_name("kubectl-kvdiag.tar.gz")
+    install = ["kubectl", "krew", "install", f"--manifest={krew}", f"--archive={archive}"]
+    for command in (install, ["kubectl", "kvdiag", "node", "--help"]):
+        done = subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+    assert b"Usage: kubectl kvdiag node " in done.stdout
+
+
+@pytest.mark.parametrize("extras", ["", "fleet,dask", "mcp"])
 def test_the_steps_of_the_image_install_kvdiag(tmp_path, extras):
     """The RUN steps of the first stage, in a folder instead of a container: they install by hash, and kvdiag works."""
     text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", "")
@@ -258,7 +307,16 @@ def test_the_steps_of_the_image_install_kvdiag(tmp_path, extras):
         )
         assert done.returncode == 0, done.stderr.decode()
     assert run([target / "bin/kvdiag"], tmp_path) == run([sys.executable, "-m", "kvdiag"], ROOT)
-    if extras:
+    if extras == "mcp":
+        done = subprocess.run(
+            [target / "bin/kvdiag", "mcp", "--root", ROOT / "sample-logs"],
+            input=json.dumps(MCP_BEGIN).encode() + b"\n",
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "kvdiag", done.stderr
+    elif extras:
         (tmp_path / "bundles/node-1").mkdir(parents=True)
         shutil.copy(ROOT / "sample-logs/healthy-csi-volume/kubelet.log.gz", tmp_path / "bundles/node-1")
         analyze = ["kvdiag", "fleet", "run", str(tmp_path / "bundles"), "--out", str(tmp_path / "results")]
