@@ -115,7 +115,7 @@ def test_the_program_that_prints_it_is_no_driver():
     code = "rpc error: code = Unavailable desc = "
     dead = read_error(f"{call}{code}http2: client connection lost", program="kubelet")
     full = read_error(f"{call}{code}write /srv/x: no space left on device", program="kubelet")
-    assert dead.sentence == "kubelet still uses a dead connection"
+    assert dead.sentence == "kubelet uses a connection that is closed or dead"
     assert full.sentence.startswith("CSI driver disk.example.org: ")
 
 
