@@ -211,7 +211,7 @@ def test_a_quoted_clause_is_quoted_as_printed(error, quoted):
 
 
 def test_a_folder_of_two_controllers_is_one_path():
-    """cgroup v1 mounts cpu and cpuacct in one folder, whose name has a comma."""
+    """Version 1 of cgroups has cpu and cpuacct in one folder, whose name has a comma."""
     path = "/sys/fs/cgroup/cpu,cpuacct/system.slice/docker-4f1d2c3b4a59.scope/cpu.shares"
     assert read_error(f"System error: open {path}: no such file or directory").object == path
     assert read_error(f"stat {path}, no such file or directory").object == path
