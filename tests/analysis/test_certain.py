@@ -135,13 +135,13 @@ def test_no_log_of_another_runtime_is_requested(tmp_path: Path) -> None:
     """A node with Docker has no log of containerd's CRI plug-in; one whose runtime no line names may have it."""
     text = (
         "Warning  FailedCreatePodSandBox  2m1s  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = "
-        '{words} network: error getting ClusterInformation: Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/'
+        '{words}: error getting ClusterInformation: Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/'
         'clusterinformations/default": dial tcp 10.96.0.1:443: i/o timeout\n'
     )
     asked = {}
     for name, words in {
-        "docker": 'failed to set up sandbox container "3f2a9c": networkPlugin cni failed to set up pod "web-0_shop"',
-        "containerd": 'failed to setup network for sandbox "3f2a9c": plugin type="calico" failed (add): x',
+        "docker": 'failed to set up sandbox container "3f2a9c": networkPlugin cni failed to set up pod "web-0_shop" network',
+        "containerd": 'failed to setup network for sandbox "3f2a9c": plugin type="calico" failed (add)',
     }.items():
         (folder := tmp_path / name).mkdir()
         (folder / "events.txt").write_text(text.format(words=words))
