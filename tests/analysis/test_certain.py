@@ -140,11 +140,11 @@ def test_no_log_of_another_runtime_is_requested(tmp_path: Path) -> None:
     )
     asked = {}
     for name, words in {
-        "docker": 'failed to set up sandbox container "3f2a9c": networkPlugin cni failed to set up pod "web-0_shop" network',
-        "containerd": 'failed to setup network for sandbox "3f2a9c": plugin type="calico" failed (add)',
+        "old": 'failed to set up sandbox container "3f2a9c": networkPlugin cni failed to set up pod "web-0_x" network',
+        "new": 'failed to setup network for sandbox "3f2a9c": plugin type="calico" failed (add)',
     }.items():
         (folder := tmp_path / name).mkdir()
         (folder / "events.txt").write_text(text.format(words=words))
         asked[name] = {one.component for one in report(folder).needs}
-    assert "containerd" in asked["containerd"]
-    assert "containerd" not in asked["docker"]
+    assert "containerd" in asked["new"]
+    assert "containerd" not in asked["old"]
