@@ -144,7 +144,7 @@ def test_no_log_of_another_runtime_is_requested(tmp_path: Path) -> None:
         "new": 'failed to setup network for sandbox "3f2a9c": plugin type="calico" failed (add)',
     }.items():
         (folder := tmp_path / name).mkdir()
-        (folder / "events.txt").write_text(text.format(words=words))
+        (folder / "event.log").write_text(text.format(words=words))
         asked[name] = {one.component for one in report(folder).needs}
     assert "containerd" in asked["new"]
     assert "containerd" not in asked["old"]
