@@ -32,6 +32,7 @@ _VERBS = (
     "open|stat|lstat|statfs|mkdir|rmdir|unlinkat|read|write|remove|chmod|chown|lchown|readlink|openat|openat2|creat|"
     "rename|symlink|file|path|access|reading|directory|folder|writing file|unmount|listing|watch|inotify_add_watch"
 )
+_COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controllers of cgroup v1
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "socket": _compiled(
         r"(?:dial unix|unix://|dial unix ) ?@?(/[^\s\"':,\]]{2,200})",
@@ -39,8 +40,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "pipe": _compiled(r"(?<![\w\\])(?:\\{2,4}\.\\{1,2}|//\./)pipe[\\/]{1,2}([\w.-]{2,100})"),
     "path": _compiled(
-        rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)[^\s\"'`:,\])]{{2,300}})",
-        r"(?<![\w:./-])(/[\w.@+~=%-]{1,100}/[^\s\"'`:,)\]>]{1,300})",
+        rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)(?:[^\s\"'`:,\])]|{_COMMA}){{2,300}})",
+        rf"(?<![\w:./-])(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_COMMA}){{1,300}})",
     ),
     "bindsource": _compiled(
         r"mounting \"(/[^\s\"]{1,300})\" to rootfs", r"mount (?:src=)?(/[^\s\"':,]{1,300})(?::/|, dst=)"

@@ -44,6 +44,7 @@ _PLACEHOLDER_LIKE = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # has the form
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
 WITHOUT_DOCKERSHIM = 24  # minor version of kubelet that removed dockershim
+UNKNOWN = "unknown"  # runtime of a kubelet with dockershim, if no line shows which one runs
 
 
 class Distribution(NamedTuple):
@@ -58,9 +59,10 @@ class Distribution(NamedTuple):
 
 
 class DistributionFile(NamedTuple):
-    """All of patterns/distributions.yaml: the marks of each container runtime, and the distributions."""
+    """All of patterns/distributions.yaml: marks of each runtime, commands of Docker for crictl's, the distributions."""
 
     runtimes: Mapping[str, tuple[str, ...]]
+    docker: Mapping[str, str]
     distributions: tuple[Distribution, ...]
 
 
@@ -82,6 +84,9 @@ class Dialect(NamedTuple):
             if expanded == text:
                 break
             text = expanded
+        if self.runtime in SHIMS:
+            for crictl, docker in _data().docker.items():
+                text = text.replace(crictl, docker)
         return text
 
     def enter(self, texts: Sequence[str]) -> Iterator[Fix]:
@@ -154,19 +159,29 @@ def dialect_of(history: History, node: str) -> Dialect:
     seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
     if seen_runtime == "docker" and _is_without_dockershim(history, node):
         seen_runtime = "cri-dockerd"
+    if not seen_runtime and name == "plain" and _may_have_dockershim(history, node):
+        seen_runtime = UNKNOWN
     return Dialect(distribution, seen_runtime or distribution.runtime or default_dialect().runtime)
 
 
 def _is_without_dockershim(history: History, node: str) -> bool:
     """Return whether kubelet's version is known and has no dockershim."""
-    minors = (
-        int(found[1])
-        for seen in history.versions
-        if seen.component == "kubelet" and may_be_same_node(node, seen.node)
-        for found in [_MINOR.match(seen.version)]
-        if found
-    )
-    return any(minor >= WITHOUT_DOCKERSHIM for minor in minors)
+    return any(minor >= WITHOUT_DOCKERSHIM for minor in _minors(history, node, "version"))
+
+
+def _may_have_dockershim(history: History, node: str) -> bool:
+    """Return whether kubelet's version, or a bound of it from its wording, has dockershim."""
+    known = [*_minors(history, node, "version"), *_minors(history, node, "span")]
+    return bool(known) and max(known) < WITHOUT_DOCKERSHIM
+
+
+def _minors(history: History, node: str, field: str) -> Iterator[int]:
+    """Yield the minor versions of the node's kubelet: known ones, or upper bounds from wordings such as `<1.21`."""
+    for seen in history.versions:
+        if seen.component == "kubelet" and may_be_same_node(node, seen.node):
+            found = _MINOR.match(getattr(seen, field).removeprefix("<"))
+            if found:
+                yield int(found[1])
 
 
 def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:

@@ -137,6 +137,7 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Pa
     ordered = sorted(bound, key=lambda pair: event_order(pair[1]))
     begins = _begin(ordered, stretch, history)
     since = [event for event in stretch.tries if event.ends >= begins]
+    begins = min((begins, *(event.time for event in since)))  # a row of kubectl counts from its own begin
     lines = {event.origin for event in since}
     others = [event for _, event in ordered if event.origin not in lines]
     ends = _last_end(since, others, history)

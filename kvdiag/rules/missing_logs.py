@@ -109,7 +109,8 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
         kinds = finding.rule.events[name].kinds
         if doubts(kinds, window, node, history, entries):
             doubted_components = {doubt.component for doubt in finding.doubts}
-            doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components]
+            others = _RUNTIMES - {dialect_of(history, node).runtime}  # of the node; they have no log there
+            doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components - others]
             for component, verbosity in doubted[:1]:
                 least_verbosity = 0 if _is_events(component, history) else verbosity
                 begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)

@@ -129,3 +129,22 @@ def test_the_log_is_fetched_as_its_node_keeps_it(tmp_path: Path) -> None:
     assert asked.run.startswith(
         "journalctl -u snap.microk8s.daemon-containerd --since '2024-03-12 08:01:30 UTC' --until"
     )
+
+
+def test_no_log_of_another_runtime_is_requested(tmp_path: Path) -> None:
+    """A node with Docker has no log of containerd's CRI plug-in; one whose runtime no line names may have it."""
+    text = (
+        "Warning  FailedCreatePodSandBox  2m1s  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = "
+        '{words}: error getting ClusterInformation: Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/'
+        'clusterinformations/default": dial tcp 10.96.0.1:443: i/o timeout\n'
+    )
+    asked = {}
+    for name, words in {
+        "old": 'failed to set up sandbox container "3f2a9c": networkPlugin cni failed to set up pod "web-0_x" network',
+        "new": 'failed to setup network for sandbox "3f2a9c": plugin type="calico" failed (add)',
+    }.items():
+        (folder := tmp_path / name).mkdir()
+        (folder / "event.log").write_text(text.format(words=words))
+        asked[name] = {one.component for one in report(folder).needs}
+    assert "containerd" in asked["new"]
+    assert "containerd" not in asked["old"]

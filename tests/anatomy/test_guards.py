@@ -115,7 +115,7 @@ def test_the_program_that_prints_it_is_no_driver():
     code = "rpc error: code = Unavailable desc = "
     dead = read_error(f"{call}{code}http2: client connection lost", program="kubelet")
     full = read_error(f"{call}{code}write /srv/x: no space left on device", program="kubelet")
-    assert dead.sentence == "kubelet still uses a dead connection"
+    assert dead.sentence == "kubelet uses a connection that is closed or dead"
     assert full.sentence.startswith("CSI driver disk.example.org: ")
 
 
@@ -208,3 +208,18 @@ def test_a_path_with_a_tilde_has_a_command():
 def test_a_quoted_clause_is_quoted_as_printed(error, quoted):
     """Quotes of a name stay where they are, and a number stays behind its clause."""
     assert read_error(error).quoted == quoted
+
+
+def test_a_folder_of_two_controllers_is_one_path():
+    """Version 1 of cgroups has cpu and cpuacct in one folder, whose name has a comma."""
+    path = "/sys/fs/cgroup/cpu,cpuacct/system.slice/docker-4f1d2c3b4a59.scope/cpu.shares"
+    assert read_error(f"System error: open {path}: no such file or directory").object == path
+    assert read_error(f"stat {path}, no such file or directory").object == path
+
+
+def test_the_second_try_of_a_pull_is_no_cause():
+    """CRI-O tries an image as an artifact, too; the error of the first try counts."""
+    first = "pull image err: writing blob: fetching blob: StatusCode: 400, x"
+    second = "artifact err: image reference: open /srv/x: permission denied"
+    read = read_error(f"unable to pull image or OCI artifact: {first}; {second}", operations=("pull",))
+    assert read.primitive == "HTTP_400"

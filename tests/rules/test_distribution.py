@@ -199,3 +199,46 @@ def test_a_node_that_must_be_entered_first():
     assert [fix.run for fix in dialect.enter(["{status:runtime}", "{host} ps"])] == ["enter-admin-container"]
     assert list(dialect.enter(["kubectl get pods", "", "oc adm node-logs n1"])) == []
     assert dialect.expand("{status:runtime}") == "systemctl status containerd"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{crictl} images", "docker images"),
+        ("{crictl} ps -a --name etcd", "docker ps -a --filter name=etcd"),
+        ("{crictl} rmi --prune", "docker image prune --all --force"),
+        ("{crictl} pods --name web-0", "crictl pods --name web-0"),
+    ],
+)
+def test_docker_has_commands_of_its_own(text, expected):
+    """On a node with Docker its own commands replace those of crictl that it has; the others stay."""
+    docker = dialect_of(seen("Mar 12 08:00:01 n1 dockerd[811]: x"), "n1")
+    assert docker.expand(text) == expected
+    assert default_dialect().expand(text).startswith("crictl")
+
+
+@pytest.mark.parametrize(
+    ("version", "span", "runtime"),
+    [
+        ("v1.18.3", "", "unknown"),
+        ("", "<1.21", "unknown"),
+        ("v1.24.0", "", "containerd"),
+        ("", "<1.27", "containerd"),
+        ("", "", "containerd"),
+    ],
+)
+def test_an_old_kubelet_may_have_any_runtime(version, span, runtime):
+    """With dockershim in kubelet, and no line that shows the runtime, logs of all three are read."""
+    told = SeenVersion("kubelet", version, "wording" if span else "banner", "n1", span=span)
+    history = seen(KLOG)._replace(versions=(told,))
+    dialect = dialect_of(history, "n1")
+    assert dialect.runtime == runtime
+    if runtime == "unknown":
+        assert dialect.expand("{journal:runtime since 1h}") == "journalctl -u docker -u containerd -u crio --since=-1h"
+        assert dialect.expand("{status:runtime}") == "systemctl status docker containerd crio"
+
+
+def test_the_form_of_talosctl_dmesg_shows_talos():
+    """A kernel line as talosctl prints it names no program of Talos; its form does."""
+    line = "10.0.0.7: kern: warning: [2024-03-12T08:00:01.865601566Z]: app invoked oom-killer: order=0"
+    assert dialect_of(seen(line), "n1").distribution.name == "talos"

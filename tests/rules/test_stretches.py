@@ -63,6 +63,13 @@ def test_it_begins_with_the_step_before_the_first_try_of_a_chain():
     assert (finding.begins, finding.count) == (NOON + 5 * SECOND, 1)
 
 
+def test_a_row_counts_from_its_own_begin():
+    """A row of kubectl that began before the chain and goes on in it has its whole count, and its own begin."""
+    row = event(FAILED, 0)._replace(count=40, ends=NOON + 9 * SECOND)
+    finding = found(rule("restarted then failed"), row, event("kubelet.started", 5), event(FAILED, 9))
+    assert (finding.begins, finding.count) == (NOON, 41)
+
+
 def test_a_success_divides_what_lasts():
     """Two failures an hour apart with a mount between them are two short faults."""
     apart = [event(FAILED, 0), event(FAILED, 3600)]
