@@ -15,6 +15,13 @@ _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
 _NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a program that printed nothing
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
 _DUMPED = lazy_regex(r"\(string\) \(len=\d{1,6}\) \"([^\"\n]{3,400})")  # a value that Go printed with all its fields
+_JSON_MESSAGE = lazy_regex(
+    r"\"message\": ?\"([^\"\n]{4,400})\""
+    r"(?:,? {0,4}\"\w{1,40}\": ?(?:\"[^\"\n]{0,200}\"|[\w.\[\]{}-]{1,80})){0,8}[\s}\])\"'.]{0,40}\Z"
+)  # of a JSON body at the end of the error, as cloud APIs answer
+_LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|Reports): '")
+_REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
+_NIL = lazy_regex(r"%!\w\(<nil>\)")  # Go: the error that should be printed was nil
 _HEADER = lazy_regex(
     r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
 )  # of klog, at the begin of a whole line
@@ -28,7 +35,9 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = next(reversed(_DUMPED.findall(text)), _HEADER.sub("", text))
+    text = next(reversed(_DUMPED.findall(text)), _NIL.sub("", _HEADER.sub("", text)))
+    for answer in (_LINSTOR, _JSON_MESSAGE):
+        text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", text))))))
     last = _DESC.split(text)[-1] or text
     lines = [line for line in last.split("\n") if line.strip()]
