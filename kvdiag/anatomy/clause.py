@@ -27,6 +27,8 @@ _HEADER = lazy_regex(
 )  # of klog, at the begin of a whole line
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
+_ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
+_POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$(?=[\s\S]*FullyQualifiedErrorId)")
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
@@ -40,8 +42,9 @@ def innermost_clause(text: str) -> str:
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", text))))))
     last = _DESC.split(text)[-1] or text
+    last = next(iter(_POWERSHELL.findall(last)), last)
     lines = [line for line in last.split("\n") if line.strip()]
-    lines = [line for line in lines if not _CLOSING.match(line)] or lines
+    lines = [line for line in lines if not _says_nothing(line)] or lines
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
     parts = [part for part in parts if len(part) > 3 or part.isdigit() or part == "EOF"]
@@ -53,6 +56,10 @@ def innermost_clause(text: str) -> str:
         return ""
     clause = parts[-1] if len(parts[-1]) >= SHORT or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
     return _bounded(clause)
+
+
+def _says_nothing(line: str) -> bool:
+    return _CLOSING.match(line) is not None or line.lstrip("> ").startswith(_ARGUMENTS)
 
 
 def _without_edges(part: str) -> str:
