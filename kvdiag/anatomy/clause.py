@@ -27,6 +27,7 @@ _HEADER = lazy_regex(
 )  # of klog, at the begin of a whole line
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
+_CALLED = lazy_regex(r" args: \[[^\]\n]{0,800}\](?:, ?|\Z)")  # how ceph-csi called a program
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$(?=[\s\S]*FullyQualifiedErrorId)")
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
@@ -37,6 +38,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
+    text = _CALLED.sub("", text)
     text = next(reversed(_DUMPED.findall(text)), _NIL.sub("", _HEADER.sub("", text)))
     for answer in (_LINSTOR, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
