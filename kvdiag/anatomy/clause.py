@@ -21,13 +21,16 @@ _JSON_MESSAGE = lazy_regex(
 )  # of a JSON body at the end of the error, as cloud APIs answer
 _LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|Reports): '")
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
-_NIL = lazy_regex(r"%!\w\(<nil>\)")  # Go: the error that should be printed was nil
+_EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
     r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
 )  # of klog, at the begin of a whole line
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
 _CALLED = lazy_regex(r" args: \[[^\]\n]{0,800}\](?:, ?|\Z)")  # how ceph-csi called a program
+_NO_FILES = lazy_regex(
+    r"parse_file: cannot open |Errors while parsing config file|unable to find a keyring on "
+)  # what programs of Ceph print without a configuration; they go on
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$(?=[\s\S]*FullyQualifiedErrorId)")
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
@@ -39,7 +42,7 @@ _EDGES = " \t\"'\n\\,.;"
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
     text = _CALLED.sub("", text)
-    text = next(reversed(_DUMPED.findall(text)), _NIL.sub("", _HEADER.sub("", text)))
+    text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     for answer in (_LINSTOR, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", text))))))
@@ -61,7 +64,9 @@ def innermost_clause(text: str) -> str:
 
 
 def _says_nothing(line: str) -> bool:
-    return _CLOSING.match(line) is not None or line.lstrip("> ").startswith(_ARGUMENTS)
+    if line.lstrip("> ").startswith(_ARGUMENTS):
+        return True
+    return _CLOSING.match(line) is not None or _NO_FILES.search(line) is not None
 
 
 def _without_edges(part: str) -> str:
