@@ -159,7 +159,7 @@ FORMS: Mapping[str, Form] = {
     "vgs": Form(),
     "xargs": Form("r"),
     "zfs": Form(verbs={"list": ""}),
-    "zpool": Form(verbs={"status": ""}),
+    "zpool": Form(verbs={"list": "", "status": ""}),
 }
 RUN_OTHERS = {"time": 1, "timeout": 2, "xargs": 2}  # programs whose arguments from there on are another command
 

@@ -15,11 +15,24 @@ _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
 _NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a program that printed nothing
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
 _DUMPED = lazy_regex(r"\(string\) \(len=\d{1,6}\) \"([^\"\n]{3,400})")  # a value that Go printed with all its fields
+_JSON_MESSAGE = lazy_regex(
+    r"\"message\": ?\"([^\"\n]{4,400})\""
+    r"(?:,? {0,4}\"\w{1,40}\": ?(?:\"[^\"\n]{0,200}\"|[\w.\[\]{}-]{1,80})){0,8}[\s}\])\"'.]{0,40}\Z"
+)  # of a JSON body at the end of the error, as cloud APIs answer
+_LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|Reports): '")
+_REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
+_EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
     r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
 )  # of klog, at the begin of a whole line
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
+_CALLED = lazy_regex(r" args: \[[^\]\n]{0,800}\](?:, ?|\Z)")  # how ceph-csi called a program
+_NO_FILES = lazy_regex(
+    r"parse_file: cannot open |Errors while parsing config file|unable to find a keyring on "
+)  # what programs of Ceph print without a configuration; they go on
+_ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
+_POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$(?=[\s\S]*FullyQualifiedErrorId)")
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
@@ -28,11 +41,15 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = next(reversed(_DUMPED.findall(text)), _HEADER.sub("", text))
+    text = _CALLED.sub("", text)
+    text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
+    for answer in (_LINSTOR, _JSON_MESSAGE):
+        text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", text))))))
     last = _DESC.split(text)[-1] or text
+    last = next(iter(_POWERSHELL.findall(last)), last)
     lines = [line for line in last.split("\n") if line.strip()]
-    lines = [line for line in lines if not _CLOSING.match(line)] or lines
+    lines = [line for line in lines if not _says_nothing(line)] or lines
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
     parts = [part for part in parts if len(part) > 3 or part.isdigit() or part == "EOF"]
@@ -44,6 +61,12 @@ def innermost_clause(text: str) -> str:
         return ""
     clause = parts[-1] if len(parts[-1]) >= SHORT or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
     return _bounded(clause)
+
+
+def _says_nothing(line: str) -> bool:
+    if line.lstrip("> ").startswith(_ARGUMENTS):
+        return True
+    return _CLOSING.match(line) is not None or _NO_FILES.search(line) is not None
 
 
 def _without_edges(part: str) -> str:

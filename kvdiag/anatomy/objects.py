@@ -41,7 +41,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "pipe": _compiled(r"(?<![\w\\])(?:\\{2,4}\.\\{1,2}|//\./)pipe[\\/]{1,2}([\w.-]{2,100})"),
     "path": _compiled(
         rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)(?:[^\s\"'`:,\])]|{_COMMA}){{2,300}})",
-        rf"(?<![\w:./-])(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_COMMA}){{1,300}})",
+        # not the keys of mount.ceph
+        rf"(?<![\w:./-])(?<!keyfile=)(?<!secretfile=)(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_COMMA}){{1,300}})",
     ),
     "bindsource": _compiled(
         r"mounting \"(/[^\s\"]{1,300})\" to rootfs", r"mount (?:src=)?(/[^\s\"':,]{1,300})(?::/|, dst=)"
@@ -131,7 +132,10 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"DRA driver ([\w.-]{3,80}) is not registered",
     ),
     "webhook": _compiled(r"webhook \"([^\"\n]{3,120})\""),
-    "apiobject": _compiled(r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found"),
+    "apiobject": _compiled(
+        r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found",
+        r"storageclass\.storage\.k8s\.io (\"[^\"\n]{1,253}\") not found",
+    ),
     "interface": _compiled(
         r"look ?up (?:master )?\"([\w.@-]{1,15})\": Link not found",
         r"\"([\w.-]{2,15})\" already has an IP address",

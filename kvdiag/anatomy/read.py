@@ -46,8 +46,11 @@ _MEMBER = lazy_regex(
 )
 _EXIT = lazy_regex(r"exit(?:ed)?(?: with)?(?: status| code)?[:=]? ?(\d{1,3})\b|\brc=(\d{1,3})\b")
 _PROGRAM = lazy_regex(
-    r"\b(iscsiadm|iSCSI discovery|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b"
+    r"\b(iscsiadm|iSCSI discovery|sendtargets|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter"
+    r"|umount|mount|bash|sh)\b|\bc?run[cn]?(?= did not terminate)"
 )
+
+_DISCOVERY = ("iSCSI discovery", "sendtargets")  # a driver's words for a call of iscsiadm
 
 
 class Hit(NamedTuple):
@@ -163,10 +166,10 @@ def _exit_codes(text: str, known: Tables) -> Iterator[Hit]:
     """Yield exit codes: with a meaning of their own for the programs of the table, else weak."""
     exits = [*_exits(text)]
     named = _PROGRAM.search(text) if exits else None
-    program = named[0].replace("iSCSI discovery", "iscsiadm") if named else ""
+    program = "iscsiadm" if named and named[0] in _DISCOVERY else named[0] if named else ""
     for one in exits:
         code = one[1] or one[2]
-        meaning = known.programs.get(program, {}).get(code, "")
+        meaning = {**known.programs[""], **known.programs.get(program, {})}.get(code, "")
         yield Hit(one.start(), one.end(), _exit_code(program, meaning))
 
 

@@ -76,4 +76,4 @@ def test_sentences_do_not_end():
     ]
 
 
-NAMES = {"RBAC", "CephFS", "Ceph", "Windows", "AppArmor", "SELinux", "XFS", "Multus"}
+NAMES = {"RBAC", "Azure", "Cinder", "CephFS", "Ceph", "Windows", "AppArmor", "SELinux", "XFS", "Multus"}

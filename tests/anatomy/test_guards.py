@@ -29,7 +29,7 @@ START = "failed to create shim task: OCI runtime create failed: runc create fail
         ("GET https://192.0.2.1:6443/api/v1/nodes: 429 Too Many Requests", "THROTTLED"),
         ("housekeeping took too long to execute", ""),
         ("request took too long to execute", "SLOW_STORE"),
-        ('AttachVolume.Attach failed for volume "v": volume is attached to node node-b', "MULTI_ATTACH"),
+        ('AttachVolume.Attach failed for volume "v": volume is attached to node node-b', "ATTACHED_ALREADY"),
         ("resize volume v failed: volume is attached to node node-b. Only offline expansion is supported", ""),
         ("Normal message err: <nil>", ""),
         ("nfs: permission denied, or you may not be authorized", "EACCES"),
