@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kvdiag.model.timeline import Subject, Timeline, Timelines
+from kvdiag.model.timeline import SubjectKey, Timeline, Timelines
 
 
-class GivenTimelines(dict[Subject, Timeline], Timelines):
+class GivenTimelines(dict[SubjectKey, Timeline], Timelines):
     """Timelines that were made before."""

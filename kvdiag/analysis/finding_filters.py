@@ -12,7 +12,7 @@ from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.inputs.folders import SkippedError
 from kvdiag.model.options import Options
 from kvdiag.model.report import Finding, Reading
-from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.timeline import History, SubjectKey, Timeline
 from kvdiag.model.values import Severity, SubjectKind, Verdict
 from kvdiag.safe.clean import clean
 
@@ -99,7 +99,7 @@ def check_pod(pod: str, logs: Iterable[LogEvents], history: History) -> None:
     raise UsageError(f"--pod {clean(pod)}: no pod of that name in these logs{similar}")
 
 
-def requested_subjects(options: Options, history: History) -> frozenset[tuple[SubjectKind, str]] | None:
+def requested_subjects(options: Options, history: History) -> frozenset[SubjectKey] | None:
     """Return the keys of the requested pods and volumes and of what they use; None if none is requested."""
     options_checked: list[tuple[str, Callable[[Timeline], bool]]] = [
         (options.namespace, lambda one: one.subject.ids.get("namespace") == options.namespace),

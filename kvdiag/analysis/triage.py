@@ -30,7 +30,7 @@ from kvdiag.model.error_groups import ErrorGroup, StuckSubject
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import History
+from kvdiag.model.timeline import History, SubjectKey
 from kvdiag.model.values import Level, Severity, SubjectKind
 from kvdiag.model.views import InventoryRow
 from kvdiag.rules.distribution import Dialect, dialect_of
@@ -48,8 +48,6 @@ MOST_GROUPS = 5
 INNER_FIRST = (frozenset((KERNEL,)), frozenset((DRIVER, "containerd", "crio", "dockerd", "cri-dockerd")))
 INNER_LAST = (frozenset(SIDECARS), frozenset(("kube-controller-manager", "cloud-controller-manager")))
 ANCHORS = ("pod_uid", "sandbox_id", "container_id", "pv_name", "volume_handle", "unique_name", "attachment", "pod")
-
-Key = tuple[SubjectKind, str]
 
 
 class _Candidate(NamedTuple):
@@ -154,13 +152,13 @@ def _names(ids: object, name: str) -> Iterator[str]:
         yield name
 
 
-def _all_names(history: History, key: Key) -> AbstractSet[str]:
+def _all_names(history: History, key: SubjectKey) -> AbstractSet[str]:
     """Return the names of a subject and of what is linked to it."""
     subject = history.timelines[key].subject
     return {*_names(subject.ids, subject.name), *_related(history, key)}
 
 
-def _related(history: History, key: Key) -> Iterator[str]:
+def _related(history: History, key: SubjectKey) -> Iterator[str]:
     """Yield the names of what is linked to a subject: the volumes of a pod, the pods of a volume."""
     timeline = history.timelines.get(key)
     for other in timeline.uses if timeline else ():

@@ -53,7 +53,7 @@ class Coverage(NamedTuple):
     is_events: bool = False
 
 
-Subject = tuple[SubjectKind, str]
+SubjectKey = tuple[SubjectKind, str]
 """The kind and the key of a subject."""
 
 
@@ -62,13 +62,13 @@ class Timeline(NamedTuple):
 
     subject: Entity
     events: tuple[Event, ...]
-    uses: frozenset[Subject] = frozenset()
+    uses: frozenset[SubjectKey] = frozenset()
 
 
-class Timelines(Mapping[Subject, Timeline]):
+class Timelines(Mapping[SubjectKey, Timeline]):
     """Timelines by subject. They may be made when they are asked for: ask for `events_of` where these are enough."""
 
-    def events_of(self, key: Subject) -> Sequence[Event]:
+    def events_of(self, key: SubjectKey) -> Sequence[Event]:
         """Return the events of a subject in order of time."""
         return self[key].events
 

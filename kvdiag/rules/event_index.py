@@ -18,7 +18,7 @@ from kvdiag.base.clock import HOUR, MINUTE
 from kvdiag.history.correlate.entities import node_entity
 from kvdiag.model.event import Event, event_order
 from kvdiag.model.rule import Rule
-from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.timeline import History, SubjectKey, Timeline
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
@@ -30,8 +30,6 @@ from kvdiag.rules.selection import ByKind, by_kind, selects
 HORIZON = HOUR  # a rule sees events of the node this long before and after the subject's events
 
 EPISODE = 15 * MINUTE  # three times kubelet's longest backoff
-
-Key = tuple[SubjectKind, str]
 
 
 class _Series:
@@ -134,7 +132,7 @@ class EventIndex:
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self.by_kind = by_kind(history.events)
         self.nodes = {event.node for event in history.events if event.node}
-        self._subjects_of_kind: dict[str, set[Key]] = defaultdict(set)
+        self._subjects_of_kind: dict[str, set[SubjectKey]] = defaultdict(set)
         of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
         for key in history.timelines:
             events = history.timelines.events_of(key)
@@ -153,7 +151,7 @@ class EventIndex:
 
     def candidates(self, rules: Iterable[Rule]) -> Iterator[tuple[SubjectEvents, list[RulePrefilter]]]:
         """Yield the subjects on which rules can hold, in order of their keys, each with these rules."""
-        by_subject: dict[Key, list[RulePrefilter]] = defaultdict(list)
+        by_subject: dict[SubjectKey, list[RulePrefilter]] = defaultdict(list)
         prefilters = [prefilter_of(rule) for rule in rules]
         for prefilter in prefilters:
             for key in self._possible_subjects(prefilter):
@@ -182,11 +180,11 @@ class EventIndex:
         for node in sorted({event.node for kind in positive for event in unclaimed[kind]} - known_nodes):
             yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, unclaimed)
 
-    def _timeline(self, key: Key) -> Timeline:
+    def _timeline(self, key: SubjectKey) -> Timeline:
         """Return the timeline of a subject; an empty one for a node without events of its own."""
         return self.history.timelines.get(key) or Timeline(node_entity(key[1]), ())
 
-    def _possible_subjects(self, prefilter: RulePrefilter) -> Iterable[Key]:
+    def _possible_subjects(self, prefilter: RulePrefilter) -> Iterable[SubjectKey]:
         """Return the subjects of the rule's kind with an event for each clause, on themselves or on their node."""
         rule = prefilter.rule
         if rule.per is SubjectKind.NODE:

@@ -9,7 +9,7 @@ from enum import Enum
 from kvdiag.model.event import NAMELESS
 from kvdiag.model.report import Finding
 from kvdiag.model.rule import Rule
-from kvdiag.model.timeline import History
+from kvdiag.model.timeline import History, SubjectKey
 from kvdiag.model.values import Role, SubjectKind
 from kvdiag.rules.capabilities import Capabilities
 
@@ -77,12 +77,11 @@ def never_explains(cause: Rule, rule: Rule) -> bool:
     return rule.name in cause.never_explains or EVERYTHING in cause.never_explains
 
 
-Subject = tuple[SubjectKind, str]
 NodeDriver = tuple[str, str]  # a node and a CSI driver on it
 _OF_A_POD = {SubjectKind.CONTAINER, SubjectKind.SANDBOX}
 
 
-def subject_of(finding: Finding) -> Subject:
+def subject_of(finding: Finding) -> SubjectKey:
     """Return the key of the finding's subject in timelines."""
     return (finding.subject.kind, finding.subject.key)
 
@@ -137,7 +136,7 @@ class FindingGraph:
     def __init__(self, findings: Sequence[Finding], history: History) -> None:
         """Take all findings of a history."""
         self._history = history
-        self.by_subject: dict[Subject, list[Finding]] = defaultdict(list)
+        self.by_subject: dict[SubjectKey, list[Finding]] = defaultdict(list)
         self.by_driver: dict[NodeDriver, list[Finding]] = defaultdict(list)
         self.about_nodes: dict[str, list[Finding]] = defaultdict(list)
         self.on_nodes: dict[str, list[Finding]] = defaultdict(list)
@@ -148,7 +147,7 @@ class FindingGraph:
                 self.about_nodes[node_of(finding)].append(finding)
             elif driver := finding.subject.ids.get("driver"):
                 self.by_driver[node_of(finding), driver].append(finding)
-        self._uses: dict[Subject, set[Subject]] = {subject: set() for subject in self.by_subject}
+        self._uses: dict[SubjectKey, set[SubjectKey]] = {subject: set() for subject in self.by_subject}
         for subject in self.by_subject:
             for used in self._used_subjects(subject):
                 self._uses[subject].add(used)
@@ -178,7 +177,7 @@ class FindingGraph:
         """Yield findings about the finding's node and about everything on it."""
         yield from _at_node(self.on_nodes, node_of(finding))
 
-    def _used_subjects(self, subject: Subject) -> Iterator[Subject]:
+    def _used_subjects(self, subject: SubjectKey) -> Iterator[SubjectKey]:
         """Yield the subjects that a subject uses; for a container or sandbox also the volumes of its pod."""
         timeline = self._history.timelines.get(subject)
         for used in timeline.uses if timeline else ():

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding
 from kvdiag.model.rule import Rule
+from kvdiag.model.timeline import SubjectKey
 from kvdiag.model.values import Verdict
-from kvdiag.rules.related_findings import Subject, subject_of
+from kvdiag.rules.related_findings import subject_of
 
 
 class SharedLines:
@@ -17,7 +18,7 @@ class SharedLines:
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         """Take all findings."""
-        self._by_line: dict[tuple[Subject, Origin], dict[int, tuple[Finding, str]]] = defaultdict(dict)
+        self._by_line: dict[tuple[SubjectKey, Origin], dict[int, tuple[Finding, str]]] = defaultdict(dict)
         for finding in findings:
             subject = subject_of(finding)
             for one in finding.evidence:

@@ -10,7 +10,7 @@ from kvdiag.events.made_names import attachment_name, staging_path
 from kvdiag.events.names import UNNAMED, is_uid
 from kvdiag.history.correlate.identity import Identities
 from kvdiag.model.event import NAMELESS, THIS_NODE, Event
-from kvdiag.model.timeline import Entity, History, Timeline
+from kvdiag.model.timeline import Entity, History, SubjectKey, Timeline
 from kvdiag.model.values import SubjectKind
 
 ROOT = "/var/lib/kubelet"
@@ -27,7 +27,7 @@ VOLUME_IDS = [
 ]
 
 
-def describe(subject: tuple[SubjectKind, str], events: Sequence[Event], identities: Identities) -> Entity:
+def describe(subject: SubjectKey, events: Sequence[Event], identities: Identities) -> Entity:
     """Return the entity of a subject, from the events of its timeline."""
     kind, key = subject
     match kind:

@@ -15,14 +15,14 @@ from kvdiag.history.correlate.entities import MOST_LINKED, describe
 from kvdiag.history.correlate.handover import HANDED_OVER
 from kvdiag.history.correlate.identity import Identities
 from kvdiag.model.event import Event, Ref
-from kvdiag.model.timeline import Subject, Timeline, Timelines
+from kvdiag.model.timeline import SubjectKey, Timeline, Timelines
 from kvdiag.model.values import SubjectKind
 
 
-def divide(events: Sequence[Event], identities: Identities, wide: AbstractSet[str]) -> dict[Subject, list[Event]]:
+def divide(events: Sequence[Event], identities: Identities, wide: AbstractSet[str]) -> dict[SubjectKey, list[Event]]:
     """Group the events by the subjects that they name; those of the kinds `wide` also by node."""
-    by_subject: dict[Subject, list[Event]] = defaultdict(list)
-    lasting: dict[tuple[Ref, ...], list[Subject]] = {}  # subjects of refs that do not depend on the time
+    by_subject: dict[SubjectKey, list[Event]] = defaultdict(list)
+    lasting: dict[tuple[Ref, ...], list[SubjectKey]] = {}  # subjects of refs that do not depend on the time
     for event in events:
         subjects = lasting.get(event.refs)
         if subjects is None:
@@ -36,11 +36,11 @@ def divide(events: Sequence[Event], identities: Identities, wide: AbstractSet[st
     return by_subject
 
 
-def _subjects(event: Event, identities: Identities) -> list[Subject]:
+def _subjects(event: Event, identities: Identities) -> list[SubjectKey]:
     refs = event.refs
     if not refs:
         return []
-    subjects: list[Subject] = [(SubjectKind.POD, uid) for uid in identities.pods(event)]
+    subjects: list[SubjectKey] = [(SubjectKind.POD, uid) for uid in identities.pods(event)]
     volume = identities.volume(event)
     if volume is not None:
         subjects.append((SubjectKind.VOLUME, "|".join(volume)))
@@ -54,7 +54,7 @@ def _subjects(event: Event, identities: Identities) -> list[Subject]:
     return subjects
 
 
-def of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Event]]:
+def of_logs(by_subject: Mapping[SubjectKey, list[Event]]) -> dict[SubjectKey, list[Event]]:
     """Return the subjects that are in logs, not only in snapshots: a list of mounts has every volume of a node."""
     return {key: events for key, events in by_subject.items() if any(e.kind not in SNAPSHOT_KINDS for e in events)}
 
@@ -62,12 +62,12 @@ def of_logs(by_subject: Mapping[Subject, list[Event]]) -> dict[Subject, list[Eve
 class LogTimelines(Timelines):
     """The timelines of the subjects of logs, each made when it is asked for."""
 
-    def __init__(self, by_subject: Mapping[Subject, Sequence[Event]], identities: Identities) -> None:
+    def __init__(self, by_subject: Mapping[SubjectKey, Sequence[Event]], identities: Identities) -> None:
         """Take the events of each subject in order of time."""
         self._by_subject, self._identities = by_subject, identities
-        self._made: dict[Subject, Timeline] = {}
+        self._made: dict[SubjectKey, Timeline] = {}
 
-    def __getitem__(self, key: Subject) -> Timeline:
+    def __getitem__(self, key: SubjectKey) -> Timeline:
         """Return the timeline of a subject."""
         timeline = self._made.get(key)
         if timeline is None:
@@ -76,7 +76,7 @@ class LogTimelines(Timelines):
             timeline = self._made[key] = Timeline(entity, tuple(events), frozenset(self._uses(key)))
         return timeline
 
-    def __iter__(self) -> Iterator[Subject]:
+    def __iter__(self) -> Iterator[SubjectKey]:
         """Yield the subjects."""
         return iter(self._by_subject)
 
@@ -84,13 +84,13 @@ class LogTimelines(Timelines):
         """Return the number of subjects."""
         return len(self._by_subject)
 
-    def events_of(self, key: Subject) -> Sequence[Event]:
+    def events_of(self, key: SubjectKey) -> Sequence[Event]:
         """Return the events of a subject in order of time."""
         return self._by_subject[key]
 
-    def _uses(self, key: Subject) -> set[Subject]:
+    def _uses(self, key: SubjectKey) -> set[SubjectKey]:
         """Return the other subjects in the lines of a subject: they use each other."""
-        uses: set[Subject] = set()
+        uses: set[SubjectKey] = set()
         seen: set[tuple[Ref, ...]] = set()
         for event in self._by_subject[key] if key[0] is not SubjectKind.NODE else ():
             if event.refs not in seen and event.kind not in HANDED_OVER:

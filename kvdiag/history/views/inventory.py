@@ -13,7 +13,7 @@ from kvdiag.history.views.phases import now, phases, pulls_in
 from kvdiag.model.event import Event
 from kvdiag.model.lifecycle import Lifecycle, Phase, Transition
 from kvdiag.model.report import Finding
-from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.timeline import History, SubjectKey, Timeline
 from kvdiag.model.values import Severity, State, SubjectKind
 from kvdiag.model.views import InventoryRow
 
@@ -25,7 +25,6 @@ STABLE = ("unique_name", "volume_handle", "staging_path", "attachment")  # names
 # No operation: a container that is gone, a judgement.
 NOT_OPERATIONS = frozenset({"runtime.status.failed", "pod.probe.failed"})
 
-Key = tuple[SubjectKind, str]
 
 ORDERS: Mapping[str, Callable[[InventoryRow], int | str]] = {
     "name": lambda _row: 0,
@@ -52,7 +51,7 @@ class InventoryFilter:
     everything: bool = False
     slow: bool = False
     order: str = "name"
-    without: frozenset[Key] = frozenset()
+    without: frozenset[SubjectKey] = frozenset()
 
 
 def is_failed_operation(kind: str) -> bool:
@@ -83,7 +82,7 @@ def rows(history: History, findings: Sequence[Finding], filters: InventoryFilter
     nodes = {event.node for event in history.events}
     only = nodes.pop() if len(nodes) == 1 else ""
     pulls = pulls_in(history) if filters.slow else ()
-    about: dict[Key, list[Finding]] = defaultdict(list)
+    about: dict[SubjectKey, list[Finding]] = defaultdict(list)
     for finding in findings:
         about[finding.subject.kind, finding.subject.key].append(finding)
     for key in history.timelines:

@@ -16,7 +16,7 @@ from kvdiag.model.event import Event
 from kvdiag.model.lanes import RUNTIME, Bar, Lane, Lanes, Mark
 from kvdiag.model.lifecycle import Lifecycle
 from kvdiag.model.record import Origin
-from kvdiag.model.timeline import History, Timeline
+from kvdiag.model.timeline import History, SubjectKey, Timeline
 from kvdiag.model.values import SubjectKind
 
 MOST = 100_000  # bars and marks together, with what the lanes themselves take
@@ -36,15 +36,13 @@ SHARED = frozenset({SubjectKind.NODE, SubjectKind.DRIVER})
 """What many pods and volumes depend on: of them the lane of a few stays, without what it tells of the others."""
 OVER = frozenset({"first", "ended", "down", "done", "gone"})  # flags of states in which nothing is left of the subject
 
-Key = tuple[SubjectKind, str]
-
 
 def build_lanes(
     history: History,
-    matters: Collection[Key] = (),
+    matters: Collection[SubjectKey] = (),
     *,
     node: str = "",
-    only: Collection[Key] | None = None,
+    only: Collection[SubjectKey] | None = None,
     most: int = MOST,
 ) -> Lanes:
     """The lanes of a history, of one node if it is given; the subjects that `matters` names come first.
@@ -103,16 +101,16 @@ class _LaneBudget:
         self.lanes.append(shown)
 
 
-def _is_of(key: Key, only: Collection[Key] | None) -> bool:
+def _is_of(key: SubjectKey, only: Collection[SubjectKey] | None) -> bool:
     return only is None or key[0] is SubjectKind.NODE or key in only
 
 
-def _nodes(history: History, only: Collection[Key]) -> set[str]:
+def _nodes(history: History, only: Collection[SubjectKey]) -> set[str]:
     """The nodes that these are on."""
     return {event.node for key in only if key in history.timelines for event in history.timelines.events_of(key)}
 
 
-def _of_others(history: History, only: Collection[Key]) -> set[Origin]:
+def _of_others(history: History, only: Collection[SubjectKey]) -> set[Origin]:
     """The lines that tell of other pods and volumes, and of none of these."""
     timelines = history.timelines
     origins = {event.origin for key in timelines if key in only for event in timelines.events_of(key)}
