@@ -76,6 +76,9 @@ _REPORTS = (
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
+# Each of these reports has one of these words.
+_REPORT_WORDS = (b"rpc error: code = ", b"Warning", b"evict", b"of kill - ", b"became not ready", b"NodeNotReady")
+_WORTH_A_SCANNER = 4 << 20  # bytes: to search them for each report takes as long as making the scanner
 # Programs whose lines have no level, as named by the journal, syslog and JSON; and words of their failures.
 _KERNEL_MARKS = (b"kernel: ", b'"kernel"', b"\n[")
 _SYSTEMD_MARKS = (b"systemd", b"dbus-daemon")
@@ -118,23 +121,40 @@ _NEWLINE = ord("\n")
 
 
 class LevelMarks:
-    """The scanner for the literals of other formats than klog and logrus, made when a log first needs it."""
+    """The scanners for the literals of other formats than klog and logrus, and for reports; made when first needed."""
 
     def __init__(self) -> None:
         self._scanner: Scanner | None = None
+        self._report_scanner: Scanner | None = None
+        self._searched = 0
 
     def suspects(self, data: bytes, lines: int) -> list[tuple[int, int]]:
         """Return begin and end of each line in a block that may be of level warning or worse, in order."""
         if not data.strip():
             return []  # blank lines are slow: a pattern that begins with a newline would try each
         masked = data.translate(_MASK)
-        places = [*_all(masked, _KLOG), *_reports(data)]
-        klog = masked.count(_KLOG) + masked.count(_KLOG_INFO)  # headers, bare or behind a carrier
+        places = [*_all(masked, _KLOG)]
+        klog = len(places) + masked.count(_KLOG_INFO)  # headers, bare or behind a carrier
+        places += self._reported(data)
         if klog < lines:
             is_known = klog + data.count(_LOGRUS_HEAD) >= lines
             places = [*places, *_starts(_LOGRUS, data), *(() if is_known else self._marked(data))]
         found = (data.rfind(b"\n", 0, place) + 1 for place in places)
         return [(begin, _end(data, begin)) for begin in sorted(set(found))]
+
+    def _reported(self, data: bytes) -> Iterator[int]:
+        """Yield positions in lines of level info that report a failure."""
+        self._searched += len(data)
+        if self._searched < _WORTH_A_SCANNER:
+            yield from _reports(data)
+            return
+        self._report_scanner = self._report_scanner or make_scanner(_REPORT_WORDS)
+        at = 0
+        for _, line, _ids in self._report_scanner.scan(data):
+            if reports_failure(line):
+                at = _begin(data, line, at)
+                yield at
+                at += len(line)
 
     def _marked(self, data: bytes) -> Iterator[int]:
         """Yield positions in lines of all other formats. The first line of a block has no newline before it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kvdiag.analysis.error_lines import suspects
 from kvdiag.analysis.error_lines.suspects import LevelMarks
 
 INFO = b'I0312 08:15:00.100000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]'
@@ -69,3 +70,17 @@ def test_passed_over(line):
 def test_all_in_order():
     """Mixed notations are found in the order of their lines."""
     assert found(b"\n".join([*FOUND, *PASSED_OVER, *FOUND])) == [*FOUND, *FOUND]
+
+
+def test_a_long_log_is_searched_by_a_scanner(monkeypatch):
+    """Reports in lines of level info are the same as in a short log, equal lines included."""
+    lines = [*FOUND, *PASSED_OVER, *FOUND, b"I0312 08:15:00.100000 1 x.go:7] Warning", FOUND[-5], FOUND[-5]]
+    wanted = found(b"\n".join(lines))
+    monkeypatch.setattr(suspects, "_WORTH_A_SCANNER", 0)
+    assert found(b"\n".join(lines)) == wanted
+
+
+def test_each_report_has_a_word_of_the_scanner():
+    """Otherwise a long log would lose what a short one shows."""
+    reports = [*suspects._REPORTS, *suspects._REPORTS_JSON, suspects._ERROR]
+    assert [one for one in reports if not any(word in one for word in suspects._REPORT_WORDS)] == []
