@@ -32,7 +32,7 @@ _SENTENCE = lazy_regex(
     # a list or a table with the value next to its name
     rf"|(?i:(?:password|passwd|passphrase|passcode|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?))(?={_MIX})"
     # a message with a new password
-    rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
+    rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:(]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
     rf"|(?i:{_STRONG}[ \t]{{1,4}}(?:\d )?)(?={_RANDOM})"
     rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth|(?:pre-?shared|private|encryption|account|shared|master|auth|signing|recovery|unlock)[-_ ]?key|psk|seed)(?:[ \t]{{1,2}}|[ \t](?:is|was):?[ \t])(?:(?<=credentials )[\w.@-]{{1,64}}[:/])?){QUOTE}?(?={_CREDENTIAL})"
     rf"|(?i:\bpin(?:[- ]?(?:code|value))?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,12}}\b)|(?={_MIX}))"
