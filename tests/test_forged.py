@@ -38,6 +38,21 @@ def test_no_finding_of_medium_or_above(path, tmp_path):
 
 
 DAY = b"Nov 20 20:39:21"
+KLOG = b"E1120 20:39:21.000000    2201 x.go:1] "
+CGROUP = f"/kubepods/burstable/pod{UID}/0a1b"
+POD_LOG = f"/var/log/pods/shop_evil_{UID}/app/0.log"
+JOURNALED = {"__REALTIME_TIMESTAMP": "1795208971100000"}
+DESCRIBED = b"""Name:             web-0
+Namespace:        shop
+Containers:
+  app:
+    Last State:     Terminated
+      Reason:       Error
+      Message:      %s
+      Exit Code:    1
+    Ready:          False
+    Restart Count:  3
+"""
 ID = "0a1b2c3d4e5f"
 # How else the output of a container reaches a log: the name of the file, and a line as it stands there.
 WAYS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
@@ -66,6 +81,66 @@ WAYS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
             DAY + b" worker-1 kubelet[2201]: " + part for part in (PROBE + b"<", b"        " + line, b" >")
         ),
     ),
+    "journal, a process of a pod": (
+        "j.json",
+        lambda line: record(MESSAGE=line, SYSLOG_IDENTIFIER="kubelet", _SYSTEMD_CGROUP=CGROUP, **JOURNALED),
+    ),
+    "journal, a process called kernel": (
+        "j.json",
+        lambda line: record(MESSAGE=line, SYSLOG_IDENTIFIER="kernel", _TRANSPORT="syslog", **JOURNALED),
+    ),
+    "journal, short, a process called kernel": ("journal.log", lambda line: DAY + b" worker-1 kernel[811]: " + line),
+    "podman, journal": ("journal.log", lambda line: DAY + b" worker-1 podman[811]: " + line),
+    "journal export": (
+        "j.export",
+        lambda line: (
+            b"__REALTIME_TIMESTAMP=1795208971100000\nCONTAINER_NAME=web\nSYSLOG_IDENTIFIER=kubelet\nMESSAGE=%s\n" % line
+        ),
+    ),
+    "journal verbose": (
+        "j.log",
+        lambda line: (
+            b"Fri 2026-11-20 20:39:21.100000 UTC [s=0a1b2c3d;i=1]\n    CONTAINER_NAME=web\n"
+            b"    SYSLOG_IDENTIFIER=kubelet\n    MESSAGE=" + line
+        ),
+    ),
+    "Loki, by the file": ("l.json", lambda line: record(line=line, labels={"filename": POD_LOG, "job": "kubelet"})),
+    "Vector, by the file": ("v.json", lambda line: record(message=line, file=POD_LOG)),
+    "Filebeat, by the file": ("f.json", lambda line: record(message=line, log={"file": {"path": POD_LOG}})),
+    "Fluentd, by the tag": (
+        "f.json",
+        lambda line: record(log=line, tag="kubernetes.var.log.containers.web-0_shop_app-0a1b.log"),
+    ),
+    "CloudWatch, by the stream": (
+        "c.json",
+        lambda line: record(message=line, logStreamName="kube.var.log.containers.web-0_shop_app-0a1b.log"),
+    ),
+    "Troubleshoot": ("cluster-resources/pods/logs/shop/web-0/kubelet.log", lambda line: line),
+    "a lifecycle hook": (
+        "kubelet.log",
+        lambda line: (
+            KLOG
+            + b'"Exec lifecycle hook for Container in Pod failed" execCommand=["sh"] err="x" message='
+            + json.dumps(line.decode()).encode()
+        ),
+    ),
+    "the status of a pod": (
+        "kubelet.log",
+        lambda line: (
+            KLOG
+            + b'"Patch status for pod" pod="shop/web-0" patch='
+            + json.dumps(json.dumps({"message": line.decode()})).encode()
+        ),
+    ),
+    "the configuration of a sandbox": (
+        "containerd.log",
+        lambda line: (
+            b'time="2026-11-20T20:39:21Z" level=debug msg="Request: &RunPodSandboxRequest{Config:&PodSandboxConfig{'
+            b'Annotations:map[string]string{note: %s,},},}"' % json.dumps(line.decode())[1:-1].encode()
+        ),
+    ),
+    "the last words of a container": ("d.txt", lambda line: DESCRIBED % line),
+    "more last words": ("d.txt", lambda line: DESCRIBED % (b"the end\n" + line)),
     "a dump of the cluster": (
         "logs.txt",
         lambda line: b"==== START logs for container app of pod shop/web-0 ====\n" + line,

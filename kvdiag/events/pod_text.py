@@ -33,9 +33,30 @@ _QUOTES = (
     _Quote(rb"&Container\{", b"} start failed in pod"),
     _Quote(rb'default image tag \\*"', b": couldn't parse image"),
     _Quote(rb"ifecycle hook \("),
+    _Quote(rb'chdir to cwd \(\\*"', b'") set in config'),
+    _Quote(rb"&(?:Container|PodSandbox)Config\{"),
+    # what a container left at its end; what a runtime says why it did not start one is no text of a pod
+    _Quote(rb"Container [-a-z0-9.]{1,253} terminated: (?!StartError|ContainerCannotRun)[^\n]{1,400}?: "),
+    _Quote(rb'"Exec lifecycle hook for Container in Pod failed"[^\n]{0,1000}? (?:execCommand|message)='),
+    _Quote(
+        rb'"?Patch status for pod[" ][^\n]{0,400}? (?:patch=|with )'
+    ),  # it has the message that a container left at its end
+    _Quote(rb'"Status for pod updated successfully"[^\n]{0,400}? status='),
 )
 # Most lines have none of these words: 0.5 µs instead of 3.
-_WORDS = (b"robe", b" cmd=[", b"command [", b"exec: ", b"&Container{", b"default image tag", b"ifecycle hook (")
+_WORDS = (
+    b"robe",
+    b" cmd=[",
+    b"command [",
+    b"exec: ",
+    b"&Container{",
+    b"default image tag",
+    b"ifecycle hook ",
+    b"tatus for pod",
+    b"chdir to cwd",
+    b"Config{",
+    b" terminated: ",
+)
 _BEGINS = lazy_regex(b"|".join(b"(%b)" % quote.begins for quote in _QUOTES))
 
 

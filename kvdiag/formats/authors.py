@@ -135,8 +135,8 @@ HOST = frozenset((
     *("kubelet", "containerd", "crio", "dockerd", "cri-dockerd", "kernel", "systemd", "systemd-journald", "audit"),
 ))  # fmt: skip
 CONTAINED = frozenset(("cri", "docker-json", "pod-prefix", "container-journal", "container-json"))  # carriers
-# Identifiers in the journal of container output by docker, podman and CRI-O.
-_CONTAINERS_IDENT = lazy_regex(r"[0-9a-f]{12}(?:[0-9a-f]{52})?|k8s_.+|conmon")
+# Identifiers in the journal of container output by docker, podman and CRI-O, and of a process that calls itself kernel.
+_CONTAINERS_IDENT = lazy_regex(r"[0-9a-f]{12}(?:[0-9a-f]{52})?|k8s_.+|conmon|podman|logger")
 # Namespaces in which only cluster administrators create pods, and words in names of drivers and network agents.
 _SYSTEM = frozenset(("openebs", "portworx", "trident", "rook-ceph", "calico-apiserver", "cilium", "democratic-csi"))
 _SYSTEM_NAMED = lazy_regex(r"(?:kube|openshift|cattle)-.+|.+-system")
@@ -254,6 +254,7 @@ class Attribution(NamedTuple):
         """
         if self.is_contained(carrier, ident):
             is_allowed = component not in HOST or (component == "kubelet" and self._is_kubelets())
+            is_allowed &= bool(component) or ident not in _OTHER_RUNTIMES
             return is_allowed and self.by.rank is not Rank.APPLICATION and self._may_print(component, "", line)
         if component in _HOST:
             return not ident or ident in _HOST or (not component and ident not in _OTHER_RUNTIMES)

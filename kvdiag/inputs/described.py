@@ -112,6 +112,8 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
             messages |= {number} if detail[1] == b"Message" else set()
         elif count := _RESTARTS.match(line):
             restarts = count[1].decode()
+        elif messages and not line.startswith(b"    Ready: "):  # another line of the message, which may be any text
+            messages.add(number)
     now, last = (_read(found.get(key)) for key in ("State", "Last State"))
     ended = now if now and now.kind == "Terminated" else last if now and now.kind == "Waiting" else None
     now, last = (state and state._replace(container_id=identity if state is ended else "") for state in (now, last))

@@ -23,7 +23,8 @@ _FIELD = lazy_regex(rb"(?:    )?([A-Z_][A-Z0-9_]{0,63})(?:=|$)")
 # The fields that are read; an entry has about thirty others.
 FIELDS = frozenset((
     *(b"__REALTIME_TIMESTAMP", b"_HOSTNAME", b"SYSLOG_IDENTIFIER", b"_COMM"),
-    *(b"_PID", b"SYSLOG_PID", b"_SYSTEMD_UNIT", b"MESSAGE"),
+    *(b"_PID", b"SYSLOG_PID", b"_SYSTEMD_UNIT", b"_SYSTEMD_CGROUP", b"_TRANSPORT", b"MESSAGE"),
+    *(b"CONTAINER_ID", b"CONTAINER_ID_FULL", b"CONTAINER_NAME", b"CONTAINER_TAG"),
 ))  # fmt: skip
 
 

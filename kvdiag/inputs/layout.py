@@ -15,6 +15,7 @@
     /var/log/pods                    shop_web-0_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01/csi-attacher/0.log
     /var/log/containers              web-0_shop_csi-attacher-<64 digits>.log
     kubectl cluster-info dump        namespaces/shop/pods/web-0/csi-attacher   (a section, as kvdiag calls it)
+    Troubleshoot                     cluster-resources/pods/logs/shop/web-0/csi-attacher.log
     Sonobuoy                         podlogs/shop/web-0/logs/csi-attacher.txt
 
 In other layouts a folder may have any name, so no node is guessed.
@@ -89,6 +90,7 @@ _CONTAINERS = (
         rf"(?:(?:.*/)?namespaces/{_NAMESPACE}/|(?:.*/)?)pods/{_POD}/{_CONTAINER}/(?:(?P=container)/)?logs/[^/]+",
     ),
     ("namespaces/", rf"(?:.*/)?namespaces/{_NAMESPACE}/pods/{_POD}/(?P<container>[a-z0-9-]+)(?: \(\d+\))?"),
+    ("/pods/logs/", rf"(?:.*/)?cluster-resources/pods/logs/{_NAMESPACE}/{_POD}/{_CONTAINER}\.log(?:\.[^/]+)?"),
     ("podlogs/", rf"(?:.*/)?podlogs/{_NAMESPACE}/{_POD}/logs/{_CONTAINER}\.txt"),
 )
 

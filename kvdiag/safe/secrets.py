@@ -25,12 +25,14 @@ _NAME_ANCHORS = frozenset((
     "pass", "pwd", "pw", "token", "secret", "key", "cred", "auth", "cookie", "sig", "sas", "psk", "jwt", "otp", "dsn",
     "connection", "dockerc", "id_", "stringdata", "user", "sshpass", "saml", "srf", "sse-c", "salt", "seed", "nonce",
     "pin:", "pin=", "pin ", "pin-value", "identified", "securestring", "pscredential", "crumb", "activation",
-    "protectedsettings",
+    "protectedsettings", "sess", "kennwort", "contrase", "senha", "wachtwoord", "access code", "recovery code",
+    "unlock code", "verification code", "security code", "oracle", ".login(", "authenticate(",
 ))  # fmt: skip
 # Every sentence with a secret contains one of these.
 _SENTENCE_ANCHORS = frozenset((
     "pass", "pwd", "pw", "token", "secret", "cred", "pin:", "pin=", "pin ", "pin-value", "identified", "psk", "seed",
-    "securestring", "pscredential",
+    "securestring", "pscredential", "access code", "recovery code", "unlock code", "verification code", "security code",
+    "oracle", ".login(", "auth",
 ))  # fmt: skip
 _AROUND = frozenset(("bearer", "basic", "value", "@", "code=", "sid=", "env", "//", "jdbc:"))
 

@@ -42,7 +42,7 @@ UID = "1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
         ("artifacts/junit/build.log", "", "", ""),
         ("snapshot/nodes/10.200.0.3-node/sudo_journalctl_-u_kubelet", "snapshot/nodes/10.200.0.3-node", "10.200.0.3-node", ""),
         ("x.tar.gz/backup-2024-03-12_08_00_00/kubelet.log", "", "", ""),
-        ("cluster-resources/pods/logs/csi/csi-0/csi-attacher.log", "", "", ""),
+        ("cluster-resources/pods/logs/csi/csi-0/csi-attacher.log", "", "", "csi-attacher"),
         ("mg/cluster-scoped-resources/core/nodes/worker-1.yaml", "", "", ""),
         ("a.tar.xz/sosreport-w1-2024-03-12-abcdefg/var/log/messages", "a.tar.xz/sosreport-w1-2024-03-12-abcdefg", "", ""),
         ("mg/namespaces/shop/pods/web-0/registrar/registrar/logs/current.log", "", "", "registrar"),

@@ -11,6 +11,8 @@ import json
 import re
 from typing import NamedTuple
 
+from tests.safe.program_kinds import PROGRAMS
+
 HEAD = "E0312 05:49:00.241725  190330 server.go:12] "
 NEXT = "I0312 05:49:01.000000  190330 server.go:13] it went on\n"
 LEAK = 8  # characters of a secret in a row that tell it
@@ -264,6 +266,7 @@ KINDS = [
     ("Jenkins: crumb", "Jenkins-Crumb: H32"),
     ("Java", "java -Djavax.net.ssl.keyStorePassword=S1 -jar x.jar"),
     ("keytool", "keytool -list -keystore x.jks -storepass S1"),
+    *PROGRAMS,
 ]  # fmt: skip
 
 

@@ -32,6 +32,9 @@ _IDENTS = ("containerName", "container_name", "container", "unit", "syslog_ident
 # Labels that only container output has.
 _CONTAINER = ("container_name", "containerName", "container", "container_id")
 _PODS = ("podName", "pod_name", "pod", *_CONTAINER)
+# The file that a collector read, as a path or a tag: that of a container's output.
+_PATHS = ("filename", "file", "path", "source", "tag", "logStreamName", "@logStream")
+_OF_CONTAINER = lazy_regex(r"var[./](?:log[./](?:pods|containers)[./]|lib/docker/containers/)")
 
 
 def read(entry: Mapping[str, object]) -> Peeled | None:
@@ -91,11 +94,15 @@ def _from_collector(entry: Mapping[str, object]) -> Peeled | None:
     if not (times and entry.keys() - {key} <= _SHAPE) and not _LINE.match(body):
         return None
     label_maps = [entry, *(_mapping(entry[name]) for name in _LABELS if name in entry)]
+    label_maps.append(_mapping(_mapping(entry.get("log")).get("file")))  # of Filebeat
     node = next(filter(None, (_first(labels, _NODES) for labels in label_maps)), "")
     ident = next(filter(None, (_first(labels, _IDENTS) for labels in label_maps)), "")
     stamp = _time(entry[times[0]]) if times else None
     is_pods = any(
-        _first(labels, _PODS) or any(map(_mapping, map(labels.get, ("pod", "container")))) for labels in label_maps
+        _first(labels, _PODS)
+        or any(map(_mapping, map(labels.get, ("pod", "container"))))
+        or any(_OF_CONTAINER.search(text_field(labels.get(name))) for name in _PATHS)
+        for labels in label_maps
     )
     return Peeled(body, stamp, node, program(ident), carrier="container-json" if is_pods else "collector-json")
 

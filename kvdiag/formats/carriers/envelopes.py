@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies.goquote import unescape
 from kvdiag.formats.carriers import collectors, openings
-from kvdiag.formats.carriers.carrier import Peeled, bytes_field, parse_number, program, text_field
+from kvdiag.formats.carriers.carrier import KERNEL, LOGGER, Peeled, bytes_field, parse_number, program, text_field
 from kvdiag.formats.repair.cutjson import read_cut
 
 _JOURNAL = lazy_regex(rb'"(?:__REALTIME_TIMESTAMP|MESSAGE|__CURSOR)" ?:')
@@ -27,6 +27,8 @@ _MESSAGE_KEYS = frozenset(("MESSAGE", "message", "msg", "log", "line", "textPayl
 _JOURNAL_KEYS = frozenset(("__REALTIME_TIMESTAMP", "_PID", "_HOSTNAME", "SYSLOG_IDENTIFIER"))
 # Fields that docker and podman write into the journal for a container.
 _CONTAINERS = frozenset(("CONTAINER_ID", "CONTAINER_ID_FULL", "CONTAINER_NAME", "CONTAINER_TAG"))
+# The cgroup of a pod's process, by journald. Any process may send lines to /dev/log under the name of kubelet.
+_OF_POD = lazy_regex(r"kubepods|/(?:cri-containerd|crio|docker|libpod)-[0-9a-f]{12,64}\.scope")
 
 
 def read(body: bytes) -> Peeled | None:
@@ -103,7 +105,19 @@ def journal_entry(entry: Mapping[str, object] | None) -> Peeled | None:
         bytes_field(entry.get("MESSAGE")),
         stamp=parse_number(stamp),
         node=text_field(entry.get("_HOSTNAME")),
-        ident=program(text_field(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM"))),
+        ident=_ident(entry),
         pid=parse_number(pid),
-        carrier="journal-json" if _CONTAINERS.isdisjoint(entry) else "container-journal",
+        carrier="container-journal" if _is_output(entry) else "journal-json",
     )
+
+
+def _is_output(entry: Mapping[str, object]) -> bool:
+    """Return whether a container printed the entry, or a process in one sent it."""
+    return not _CONTAINERS.isdisjoint(entry) or _OF_POD.search(text_field(entry.get("_SYSTEMD_CGROUP"))) is not None
+
+
+def _ident(entry: Mapping[str, object]) -> str:
+    """Return the program of an entry. The kernel's come from the kernel, whatever name a process gives itself."""
+    ident = program(text_field(entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM")))
+    is_process = ident == KERNEL and text_field(entry.get("_TRANSPORT")) not in {"", "kernel"}
+    return LOGGER if is_process else ident

@@ -166,7 +166,7 @@ def _nested(outer: Peeled, inner: Peeled) -> Peeled:
         inner.node or outer.node,
         inner.ident or outer.ident,
         outer.pid if inner.pid is None else inner.pid,
-        inner.carrier if outer.carrier == "plain" else outer.carrier,
+        inner.carrier if outer.carrier == "plain" or inner.carrier == "container-journal" else outer.carrier,
         outer.partial or inner.partial,
         outer.stream or inner.stream,
         outer.cut or inner.cut,

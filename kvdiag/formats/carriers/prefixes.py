@@ -14,7 +14,7 @@ from functools import lru_cache
 from kvdiag.base.clock import SECOND, uptime_stamp
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.carriers import openings
-from kvdiag.formats.carriers.carrier import ANSI, KERNEL, Peeled, program
+from kvdiag.formats.carriers.carrier import ANSI, KERNEL, LOGGER, Peeled, program
 from kvdiag.formats.timestamps import rfc3339, syslog_minute, within_minute, yearless
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
@@ -278,7 +278,8 @@ def _sender(text: bytes) -> tuple[str, str, int | None, bool]:
     found = _SENT.match(text)
     host, name, pid = found.groups() if found else (b"", b"", None)
     known = pid is not None or name in _PIDLESS
-    return _word(host or b""), program(_word(name)), int(pid) if pid else None, known
+    ident = LOGGER if name == b"kernel" and pid else program(_word(name))  # the kernel has no PID; a process has
+    return _word(host or b""), ident, int(pid) if pid else None, known
 
 
 def _rfc5424(body: bytes, at: int, stamp: int | None) -> Peeled | None:

@@ -30,7 +30,7 @@ _ONLY_NAMES = lazy_regex(
     r"\[?(?:\s*\{?\s*\\*\"?(?:name|Name)\\*\"?:\s?\\*\"?[\w.-]{1,253}\\*\"?\s*\}?,?\s*|LocalObjectReference|ObjectReference|SecretReference)*\]?$"
 )
 _DATA = lazy_regex(rf"(?<![\w.])(?:data|Data){QUOTE}?\s{{0,4}}:\s{{0,4}}(?=map\[|\{{)")
-_OF_SECRET = lazy_regex(rf"\bkind{QUOTE}?\s{{0,4}}:\s{{0,4}}{QUOTE}?Secret\b|\bSecret\{{")
+_OF_SECRET = lazy_regex(rf"\bkind{QUOTE}?\s{{0,4}}:\s{{0,4}}{QUOTE}?Secret(?:List)?\b|\bSecret(?:List)?\{{")
 _USERINFO = lazy_regex(r"(?:\\{0,8}/){2}[^\s/:@\"'<>\\]{0,256}:(?=[^\s\"'<>@]{0,2048}@)")
 _PLACE = lazy_regex(r"[^\s\"'<>`]{1,4096}")
 _PORT = lazy_regex(r"\d{1,5}(?:[/?#]|$)|\[redacted\]$")

@@ -19,11 +19,13 @@ _PADDED = r"(?m)^(?:(?P<pad>[ \t-]{0,40})|[^\n]*[ \"'=])"
 _BLOCK = r"[ \t]*\n(?P<lines>(?:(?(pad)(?P=pad))[ \t]+[^\n]*(?:\n|$))+)"
 # To the end of the line, or to the quote that ends the string that contains the document.
 _TO_END = r"(?P<value>[{\[\"'][^\n]*|[^\n]+?(?=\\*\"(?:,\\*\"\w+\\*\":[^\n]*| [^\n]*|[}\]\)]*)$|$))"
-_KIND_OF_SECRET = lazy_regex(r"(?m)(?:^|[ \t\"'=])kind:[ \t]*Secret[ \t]*(?=$|\\*[\"'])")
+_KIND_OF_SECRET = lazy_regex(r"(?m)(?:^|[ \t\"'=])kind:[ \t]*Secret(?:List)?[ \t]*(?=$|\\*[\"'])")
 _BELOW_DATA = lazy_regex(rf"{_PADDED}(?:data|stringData):{_BLOCK}")
 _SET = lazy_regex(rf"(?m)^[ \t]*(?:[\w.-]{{1,253}}:[ \t]*)?{_TO_END}")
 _BELOW_ENVIRONMENT = lazy_regex(rf"{_PADDED}Environment:{_BLOCK}")
 _DESCRIBED = lazy_regex(rf"(?m)^[ \t]*[\w.-]{{1,253}}:[ \t]+(?!<|[ \t]|$|[^\n]*\(v1:){_TO_END}")
+_LIST = lazy_regex(rf"chpasswd:[^\n]*\n(?:[^\n]*\n){{0,3}}?[ \t]*list:[ \t]*(?={QUOTE})")
+_LISTED = lazy_regex(r"(?:[\s\"']|\\{1,8}[n\"']){0,40}[\w.$-]{1,64}:(?P<value>[^\s\"'\\]+)")
 _CHPASSWD = lazy_regex(r"chpasswd:[^\n]*\n(?:[^\n]*\n){0,3}?(?P<pad>[ \t]*)list:[ \t]*[|>]?[-+]?[ \t]*\n")
 _ACCOUNT = lazy_regex(r"(?P<pad>[ \t]*)(?:- )?[\"']?[\w.$-]{1,64}:(?P<value>[^\s\"']+)[^\n]*(?:\n|$)")
 # The same given to the command: quoted, below `<<EOF`, or echoed on a pipe, as `set -x` shows it.
@@ -53,7 +55,9 @@ _VALUE = lazy_regex(rf"{QUOTE}value{QUOTE}\s{{0,4}}:\s{{0,4}}(?={QUOTE})")
 _NAME_BEHIND = lazy_regex(rf"{QUOTE}\s{{0,40}},\s{{0,200}}{QUOTE}name{QUOTE}\s{{0,4}}:\s{{0,4}}{QUOTE}[A-Za-z_]")
 _ATTRIBUTE = r"\s{1,8}[\w.:-]{1,64}\s?=\s?(?:\\{0,15}\"[^\"<>\n]{0,512}\"|\\{0,15}'[^'<>\n]{0,512}')"
 _MARKUP = lazy_regex(
-    rf"<[\w.:-]{{0,64}}?(?i:{NAME_OF_SECRET})(?:{_ATTRIBUTE}){{0,16}}\s?>(?:\s{{0,40}}<(?i:value|string)>)?(?P<value>(?!\s*<)[^<>\n]{{1,4096}})(?=</|$)"
+    rf"<[\w.:-]{{0,64}}?(?i:{NAME_OF_SECRET})(?:{_ATTRIBUTE}){{0,16}}\s?>(?:\s{{0,40}}<(?i:value|string)>)?(?:\s{{0,40}}<!\[CDATA\[)?(?P<value>(?!\s*<)[^<>\n]{{1,4096}})(?=</|\]\]>|$)"
+    # the name in an element before that of the value
+    rf"|<[\w:-]{{0,32}}(?i:name|key)>\s{{0,8}}[\w.:-]{{0,64}}?(?i:{NAME_OF_SECRET})\s{{0,8}}</[\w:-]{{1,40}}>\s{{0,40}}<[\w:-]{{0,32}}(?i:value|string|data)>(?P<behind>[^<>\n]{{1,4096}})(?=</|$)"
 )
 _ATTRIBUTES = lazy_regex(
     rf"\b(?i:key|name)=(?P<q>{QUOTE})(?P<name>[\w.:-]{{1,128}})(?P=q)(?:\s{{1,8}}value=(?=(?P=q))|>(?P<value>[^<>\n]{{1,4096}})(?:<|$))"
@@ -89,6 +93,11 @@ def _accounts(text: str) -> Iterator[Span]:
         while (account := _ACCOUNT.match(text, at)) and len(account["pad"]) >= max(len(found["pad"]), 1):
             yield account.span("value")
             at = account.end()
+    for found in _LIST.finditer(text):
+        at = found.end()
+        while account := _LISTED.match(text, at):
+            yield account.span("value")
+            at = account.end()
     for found in _HERE.finditer(text):
         yield from (account.span("value") for account in _ACCOUNT.finditer(text, *found.span("lines")))
     yield from (found.span(found.lastgroup or 0) for found in _TRACED.finditer(text))
@@ -103,7 +112,7 @@ def _accounts(text: str) -> Iterator[Span]:
 def _markup(text: str) -> Iterator[Span]:
     """Yield values in XML: between tags or in attributes."""
     if "<" in text:
-        yield from (found.span("value") for found in _MARKUP.finditer(text))
+        yield from (found.span(found.lastgroup or 0) for found in _MARKUP.finditer(text))
     for found in _ATTRIBUTES.finditer(text):
         span = found.span("value") if found["value"] else quoted(text, found.end())
         if span and span[1] > span[0] and is_name(found["name"] or found["of"]):

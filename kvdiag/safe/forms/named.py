@@ -19,18 +19,20 @@ QUOTE = r"(?:\\{0,15}[\"'`])"
 MOST_LOOKED_AT, MOST_TIMES = 100_000, 20  # limit of examined value characters: constant, and factor of the length
 BEFORE, BEHIND = 64, 40  # characters before and after a stem that may belong to the name and its separator
 _STEM = lazy_regex(
-    "pass|pwd|pw|srf|cookie|saml|sse-c|token|secret|key|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|activationcode|protectedsettings|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
+    "pass|pwd|pw|srf|cookie|saml|sse-c|token|secret|key|sess|kennwort|contrase|senha|wachtwoord|(?:access|recovery|unlock|verification|security) code|oracle|\\.login\\(|cred|auth|sas|signature|psk|jwt|otp|dsn|connection|dockerc|id_|stringdata|user|activationcode|protectedsettings|pin(?:[ :=]|-value)|identified|securestring|pscredential|crumb|salt|seed|nonce"
 )
 # The end of a name; a prefix such as `db_` may precede it.
 _WORD = (
-    r"(?:passwords?|(?<!ch)passwd|pass_?phrase|passcode|pwd|(?<![a-z])pass|(?-i:(?<=[a-z])Pass)|(?:require|store|key)pass"
-    r"|masterauth|(?<![a-z])pw|(?:bind|root)_?pw"
+    r"(?:passwords?|(?<!ch)passwd|pass[-_ ]?phrase|passcode|pwd|(?<![a-z])pass|(?-i:(?<=[a-z])Pass)"
+    r"|(?-i:(?<=[A-Z])(?<!BY)(?<!COM)(?<!TRES)PASS)|(?:require|store|key|ssh|db|sql|pg|user|root|admin|ldap|smtp|mail|ftp|http|proxy|bind|login|vnc)pass"
+    r"|passwort|kennwort|mot[ _]de[ _]passe|contrase(?:ñ|n)a|senha|wachtwoord"
+    r"|masterauth|(?<![a-z])pw|(?:bind|root|db|user|admin|ldap)_?pw|authtok"
     r"|(?:secret|access|account|api|user|admin|storage|private|shared|encryption|encrypt|decryption|master|auth|signing|session"
     r"|unseal|recovery|integration|license|certificate|jwt|wireguard|crypto|service|client|subscription|host|webhook|luks|crypt|hmac|ssh|pull|deploy"
     r"|registration|s3|root|chap|dek|kek|ceph|replication)[-_. ]?keys?(?:[-_]?(?:id(?=[^a-z]{1,8}(?:AKIA|ASIA))|base|data|value))?"
     r"|client-key-data|tls\.key|ssh-privatekey|id_(?:rsa|dsa|ecdsa|ed25519)|keyring|\.dockerconfigjson|\.dockercfg"
     r"|dockerconfigjson|tokens?|secret|credentials?|signature|(?<=[-_])creds?|(?<=[-_])auth|identitytoken|psk|jwt|otp"
-    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|activation[-_ ]?(?:code|key)|protected_?settings|[cx]srf|erlang_cookie|samlresponse|crumb)"
+    r"|shared_?access_?signature|sas|vault[-_]?pass|dsn|connection_?string|stringdata|pass_?code|activation[-_ ]?(?:code|key)|protected_?settings|[cx]srf|erlang[-_ ]cookie|samlresponse|crumb)"
 )
 _SUFFIX = r"(?:[-_]?(?:in|out|old|new|current|previous|value|data|text|plain|string|raw|b64|base64|\d{1,3})(?![a-z]))?"
 NAME_OF_SECRET = _WORD + _SUFFIX
@@ -50,7 +52,7 @@ _FLAG = lazy_regex(
 _OF_FLAG = lazy_regex(rf"(?i:{NAME_OF_SECRET}|(?:^|-)(?:pass|creds|sse-c))$")
 # Any other key whose value has digits and letters of both cases, as no Kubernetes name has.
 _ANY_KEY = lazy_regex(
-    r"(?i:[a-z_]key|auth|cred|salt|seed|nonce|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
+    r"(?i:[a-z_]key|auth|cred|salt|seed|nonce|sess(?:ion)?[-_]?id|(?<![\w-])key(?=\W{1,12}[A-Za-z0-9+/=]{24}))"
     r"(?P<sep>\\*[\"']?\s?[:=]\s?\\*[\"']?)(?=[\w+/=~-]{20})(?=(?:[\w+/=~-]*\d){2})(?=(?:[\w+/=~-]*[A-Z]){2})(?=(?:[\w+/=~-]*[a-z]){2})(?!/|eyJ)"
     r"(?P<value>[\w+/=~-]{20,4096})(?![/.:])"
 )
@@ -58,6 +60,8 @@ _ANY_KEY = lazy_regex(
 _TYPED = lazy_regex(
     r"\(\*?[\w.\[\]{}*]{1,64}\)(?:\(0x[0-9a-f]{1,16}\))? ?(?:\((?:len|cap)=\d{1,9}(?: cap=\d{1,9})?\) ?)?\(?"
 )
+# What a language writes around a string: `Some("…")`, `SecretStr('…')`, `N'…'`, `b'…'`.
+_AROUND_STRING = lazy_regex(rf"(?:[A-Za-z_][\w.:]{{0,40}}\(\s?)?(?:[NbruBRU](?=[\\\"']))?(?={QUOTE})")
 _BELOW = lazy_regex(r"[|>][-+]?\d?[ \t]{0,8}(?P<end>\n|\\{1,8}n)[ \t]{1,40}")  # a block of YAML
 _BEHIND_COMMA = lazy_regex(r"(?:,(?=[^\s,=:\"']*[A-Z!@#$%^&*])[^\s,=:\"'\\()\[\]{}]{3,64}(?=[,\s]|$))+")
 _OPTION = lazy_regex(r"(?:,|(?<![\w-])-o[ =]?\\*[\"']?)secret=")
@@ -84,7 +88,7 @@ _ELSEWHERE = lazy_regex(rf"{_PATH}|<(?:set to|unset)|(?i:input/output error|read
 WORDS_OF_PROSE = lazy_regex(r"[a-zA-Z][a-z]*(?:'[a-z]+)?[,.:;]?(?= [\w\"'(\\]|$)")
 _OBJECT = lazy_regex(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?/[a-z0-9][-a-z0-9.]{0,252}$|[a-z][a-z]*(?:[-.][a-z0-9]+)*$")
 _EXCEPT = lazy_regex(
-    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|initial.cluster|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$"
+    r"(?:(?<![A-Za-z])|(?<=[a-z])(?=[A-Z]))(?i:pull|tls|image|initial.cluster|public|pub|known|host|continue|next|page|count|max|num|total|foreign|primary|sort|partition|cache)[-_.]?$|non-existent $"
 )
 _PUBLIC = lazy_regex(
     r"(?i:(?:pub(?:lic)?|known|host|cache|etag|authorized|signature|partition|sort|lock|idempotency)[-_. ]?(?:\w{0,8}[-_ ])?(?:key|auth|cred)s?$)"
@@ -94,6 +98,7 @@ _REFERENCE = lazy_regex(
     rf"(?=[^\n]{{0,600}}{QUOTE}name{QUOTE})(?:\s{{0,8}}{QUOTE}(?:name|namespace|kind|apiVersion|uid|resourceVersion|group|key|optional){QUOTE}"
     rf"\s{{0,4}}:\s{{0,4}}(?:{QUOTE}[\w./-]{{0,253}}{QUOTE}|true|false)\s{{0,8}},?)+\s{{0,8}}$|[1-5]\d\d$|(?:[A-Z][a-z]+)+=\w|HTTP\b"
 )
+_PAM = lazy_regex(r"(?:auth|account|session|chauthtok|setcred)\)")  # `pam_unix(passwd:chauthtok)`
 _FIELD = lazy_regex(r"[A-Z]\w{1,40}:(?:\S|\s|$)")  # the next field of a Go struct
 _FLOW = lazy_regex(
     r"(?:simple(?!\w)|jwt,|\\*[\"']?(?:path|audience|expirationSeconds)\\*[\"']?:|&|\*|nil\b|<nil>|\$\(|\$\{\w|v1\.|\ufdd0|0x)"
@@ -208,6 +213,8 @@ def _value(text: str, at: int, begins: int) -> Span | None:
     """Return the span of the value at `at`, of the name at `begins`."""
     typed = _TYPED.match(text, at) if text.startswith("(", at) else None
     at = typed.end() if typed else at
+    wrapped = _AROUND_STRING.match(text, at)
+    at = wrapped.end() if wrapped else at
     below = _BELOW.match(text, at)
     if below:
         return below.end(), _block_end(text, below.end(), below["end"])
@@ -251,7 +258,8 @@ def _is_secret_value(text: str, name_at: int, span: Span, separator: str) -> boo
         or _is_path(text, name_at, separator)
     ):
         return False
-    if not is_quoted and " " in separator and _FIELD.match(value):
+    is_pam = _PAM.match(text, begins) and "pam_" in text[max(0, name_at - 48) : name_at]
+    if is_pam or (not is_quoted and " " in separator and _FIELD.match(value)):
         return False
     prose = (_NOTHING if separator.strip().endswith("=") else PROSE).match(value)
     if prose and (not is_quoted or prose.end() == len(value)):

@@ -27,19 +27,21 @@ _CREDENTIAL = (
     r"|(?=[0-9a-f]{32}(?![\w-])))"
 )
 _SENTENCE = lazy_regex(
-    rf"(?i:(?:{_STRONG}|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
+    rf"(?i:(?:{_STRONG}|secret|token)(?: for [\w.@/-]{{1,64}})?(?: (?:is|was):?| (?:(?:is|was|has been) )?(?:re)?(?:set|changed|updated) to:?|[ \t]+REG_SZ[ \t]*|:) {QUOTE}?)(?={_MIX})"
     rf"|(?i:\bunseal key \d{{1,2}}: |\b(?:bind|root)pw |\blogin [^\s]{{1,128}} password )(?={_MIX})"
     # a list or a table with the value next to its name
     rf"|(?i:(?:password|passwd|passphrase|passcode|secret|token|access.?key)(?:{QUOTE}, ?{QUOTE}| {{0,80}}\| {{0,8}}| -> {QUOTE}?))(?={_MIX})"
     # a message with a new password
-    rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
+    rf"|(?i:{_STRONG}s?\b(?:[ (](?!fail|invalid|wrong|incorrect|error|denied|reject|expired|missing|not\b|cannot|unable)[^\s:(]{{1,64}}){{1,12}}:\s{{1,4}}){QUOTE}?(?={_MIX})"
     rf"|(?i:{_STRONG}[ \t]{{1,4}}(?:\d )?)(?={_RANDOM})"
-    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth|(?:pre-?shared|private|encryption|account|shared|master|auth|signing)[-_ ]?key|psk|seed)[ \t]{{1,2}}){QUOTE}?(?={_CREDENTIAL})"
+    rf"|(?i:(?:token|secret|api.?key|access.?key|credentials?|masterauth|(?:pre-?shared|private|encryption|account|shared|master|auth|signing|recovery|unlock)[-_ ]?key|psk|seed)(?:[ \t]{{1,2}}|[ \t](?:is|was):?[ \t])(?:(?<=credentials )[\w.@-]{{1,64}}[:/])?){QUOTE}?(?={_CREDENTIAL})"
     rf"|(?i:\bpin(?:[- ]?(?:code|value))?\s?[:=]\s?){QUOTE}?(?:(?=\d{{4,12}}\b)|(?={_MIX}))"
+    rf"|(?i:\b(?:access|recovery|unlock|verification|security) codes?(?: (?:is|was):?|:) {QUOTE}?)(?={_MIX})"
+    rf"|(?i:\bidentified by )(?={_MIX})"
     rf"|(?i:\bcertificate[- ]key:?\s{{1,2}})(?=[0-9a-f]{{8,}})"
 )
 _QUOTED = lazy_regex(
-    rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bpsk|\bConvertTo-SecureString|\bPSCredential\(\s?{QUOTE}[^\"'\n]{{1,128}}{QUOTE},|\bidentified (?:with \S{{1,40}} )?by)[ \t]{{1,4}})(?={QUOTE}[^\s\"'`\\])"
+    rf"(?i:(?<!key )(?<!field )(?<!for )(?<!secret )(?:{_STRONG}|\bpsk|\bConvertTo-SecureString|\bidentified (?:with \S{{1,40}} )?by(?: values)?)[ \t]{{1,4}}|\bpassword\(\s?|(?:\bPSCredential|NetworkCredential|\.auth|\.login|\.authenticate|racle(?:db)?\.connect)\(\s?{QUOTE}[^\"'\n]{{1,128}}{QUOTE},\s{{0,4}})(?={QUOTE}[^\s\"'`\\])"
 )
 # A name of another value: `podName:1f0c…`, `StatusCode=403`, `AADSTS700016: …`.
 _FIELD = lazy_regex(r"[A-Za-z_]{2,64}[:=]|\w{2,64}:(?=\s|$)")

@@ -135,7 +135,7 @@ TOKENS = (
     Token("Mailgun, Flutterwave", ("key-", "flwseck"), lazy_regex(_B + r"(key-[0-9a-f]{32}|FLWSECK(?:_TEST)?-[0-9A-Za-z]{12,}(?:-X)?)(?![\w-])"), "each vendor's documentation of its API keys", "gitleaks"),
     Token("Buildkite, CircleCI, Supabase, Aiven", ("bkua_", "ccipat_", "sbp_", "avns_"), lazy_regex(_B + r"(bkua_[0-9a-f]{40}|CCIPAT_\w{20,}|sbp_[0-9a-f]{40}|AVNS_[\w-]{16,})(?![\w-])"), "each vendor's documentation of its API keys"),
     # of any issuer
-    Token("hashes of passwords", ("$",), lazy_regex(r"(\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{20,})"), "crypt(5)"),
+    Token("hashes of passwords", ("$",), lazy_regex(r"(\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{20,}|SCRAM-SHA-\d{1,3}\$\d{1,9}:[\w+/=$:]{20,})"), "crypt(5)"),
     Token("JWT, as of service accounts", ("eyj",), lazy_regex(r"(?<![\w+/-])(eyJ[\w-]{8,}\.[\w-]{8,}={0,2}(?:\.[\w=-]*)*)"), "RFC 7519", "gitleaks, detect-secrets"),
     Token("base64 of a JWT, as Secrets hold it", ("zxlk",), lazy_regex(r"(?<![\w+/-])(ZXlK[A-Za-z0-9+/]{30,}={0,2})"), "RFC 7519", "gitleaks"),
     Token("base64 of JSON with credentials", ("eyj", "ewo", "ewk", "eya"), lazy_regex(r"(?<![\w+/-])(e(?:yJ|wo|wk|yA)[\w+/-]{14,}={0,2})"), "RFC 4648", "", _is_credentials),
@@ -147,7 +147,7 @@ TOKENS = (
     Token("IPsec: keys of Cilium and of ip xfrm", (")) ", ") 0x", "(aes) ", "(sha"), lazy_regex(r"\b[a-z0-9-]{2,16}\([a-z0-9()_-]{2,32}\) (?:0x)?([0-9a-f]{8,512})(?![0-9a-z])"), "docs.cilium.io: IPsec transparent encryption; ip-xfrm(8)"),
     Token("BitLocker, systemd-cryptenroll: recovery keys", ("recovery", "bitlocker", "cryptenroll"), lazy_regex(r"(?<![\w-])((?:\d{6}-){7}\d{6}|(?:[b-lnrt-v]{8}-){7}[b-lnrt-v]{8})(?![\w-])"), "systemd-cryptenroll(1); learn.microsoft.com: BitLocker recovery password"),
     Token("NATS: seeds of nkeys", ("seed", "nkey", "nats", "creds"), lazy_regex(r"(S(?<![A-Za-z0-9]S)[UANOCX][A-Z2-7]{56})(?![A-Za-z0-9])"), "docs.nats.io: NKeys", "", lambda text: any(c.isdigit() for c in text)),
-    Token("hashes of Windows and of GRUB", (":::", "grub.pbkdf2"), lazy_regex(r"(?::[0-9a-fA-F]{32}:|grub\.pbkdf2\.sha512\.\d{4,6}\.)([0-9a-fA-F]{32}(?=:::)|[0-9A-Z.]{20,})"), "gnu.org/software/grub: grub-mkpasswd-pbkdf2"),
+    Token("hashes of Windows and of GRUB", (":::", "grub.pbkdf2"), lazy_regex(r"(?::[0-9a-fA-F]{32}:|grub\.pbkdf2\.sha512\.\d{4,6}\.)([0-9a-fA-F]{32}(?=:::)|[0-9A-Za-z.]{20,})"), "gnu.org/software/grub: grub-mkpasswd-pbkdf2"),
     Token("secret keys of S3 behind a user", ("s3", "minio", "passwd", "access", "secret"), lazy_regex(r"(?<=\w\w:)([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"), "github.com/s3fs-fuse: the password file", "", _is_without_words),
     Token("PuTTY: private keys", ("private-lines",), lazy_regex(r"Private-Lines: \d{1,3}(?:\s|\\{1,8}[nr]){1,8}([\w+/=]{16,})"), "the.earth.li/~sgtatham/putty: PPK file format"),
     Token("MicroK8s: joining", (":25000/",), lazy_regex(r":25000/([0-9a-f]{32})(?![0-9a-f])"), "microk8s.io/docs/command-reference: add-node"),
@@ -162,10 +162,10 @@ TOKENS = (
 _PREFIXED = lazy_regex(r"(?<=[A-Za-z0-9][_-])[A-Za-z0-9]{30,255}(?![A-Za-z0-9_])")
 # The beginning of a token at the end of a truncated line.
 _CUT = lazy_regex(
-    r"(?<![A-Za-z0-9])((?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|dckr_[po]at_|npm_|pypi-AgE|rubygems_|hv[sbr]\.|xox[a-z]-|xapp-|hf_|s[kr]k?_live_|whsec_|sk-(?:ant|proj)|SG\.|ya29\.|GOCSPX-|AIza|do[opr]_v1_|AGE-SECRET-KEY-|sha256~|dapi|pul-|glsa_|glc_|shp(?:at|ss|ca|pa)_|DHHC-1:\d\d:|dt0c01\.|tskey-|eyJ[\w-]{6}|AKIA|ASIA|K10[0-9a-f]{64}::(?:[\w-]{1,64}:)?)[\w=+/.~-]{4,}"
-    r"|\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{4,}|(?<=secret_id[=:])\W{0,8}[0-9a-f-]{6,}"
+    r"(?<![A-Za-z0-9])((?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-|dckr_[po]at_|npm_|pypi-AgE|rubygems_|hv[sbr]\.|xox[a-z]-|xapp-|hf_|s[kr]k?_live_|whsec_|sk-(?:ant|proj)|SG\.|ya29\.|GOCSPX-|AIza|do[opr]_v1_|AGE-SECRET-KEY-|sha256~|dapi|pul-|glsa_|glc_|shp(?:at|ss|ca|pa)_|DHHC-1:\d\d:|dt0c01\.|tskey-|eyJ[\w-]{6}|AKIA|ASIA|dp\.(?:pt|st|ct|sa|scim|audit)\.|figd_|K10[0-9a-f]{64}::(?:[\w-]{1,64}:)?)[\w=+/.~-]{4,}"
+    r"|SCRAM-SHA-\d{1,3}\$[\w+/=$:]{4,}|\$(?:2[aby]|[156y]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{4,}|(?<=secret_id[=:])\W{0,8}[0-9a-f-]{6,}"
     r"|(?<=key[=:])\s?AQ[\w+/]{4,}|(?<=key [=:])\s?AQ[\w+/]{4,})(?=\n|$)"
-    r"|(?:(?:AKIA|ASIA)[0-9A-Z]{16}\W{1,4}|(?<![\w-])(?:token|kubeconfig-(?:u|user)(?:-[a-z0-9]{1,20})?)-[a-z0-9]{5,10}(?:\.c-[a-z0-9-]{1,40})?:)([A-Za-z0-9/+]{6,})(?=\n|$)"
+    r"|key\W{1,8}(AQ[\w+/]{6,})(?=\n|$)|(?:(?:AKIA|ASIA)[0-9A-Z]{16}\W{1,4}|(?<![\w-])(?:token|kubeconfig-(?:u|user)(?:-[a-z0-9]{1,20})?)-[a-z0-9]{5,10}(?:\.c-[a-z0-9-]{1,40})?:)([A-Za-z0-9/+]{6,})(?=\n|$)"
 )
 
 

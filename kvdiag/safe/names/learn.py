@@ -176,7 +176,7 @@ def _owner_names(text: str, lowered: str) -> Iterator[tuple[str, str]]:
     """Yield names of shares, labels and exported folders; `lowered` is the text in lower case."""
     if "\\\\" in text:
         yield from _share_names(text)
-    if "label" in lowered:
+    if "label" in lowered or "selector" in lowered:
         yield from _label_values(text)
     if ":/" in text or "/export" in text or "path" in lowered or "share" in lowered:
         yield from _export_names(text)

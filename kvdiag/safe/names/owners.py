@@ -32,7 +32,7 @@ OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("obj",), ("/providers/",), rf"/providers/[\w.]+/[\w]+/({_RESOURCE})"),
     (("obj",), (), rf"/(?:disks|instances|snapshots|nodePools|instanceGroups|networks|subnetworks|images|clusters)/({_RESOURCE})"),
     (("account",), (".core.",), r"\b([a-z0-9]{3,24})\.(?:blob|file|dfs|queue|table)\.core\.(?:windows\.net|usgovcloudapi\.net|chinacloudapi\.cn)"),
-    (("account",), ("s3://", ".s3.", ".s3-"), r"\bs3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])|//([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.s3[.-]"),
+    (("account",), ("s3://", "gs://", ".s3.", ".s3-"), r"\b(?:s3|gs)://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])|//([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.s3[.-]"),
     (("serial",), ("serial",), r"(?i:\bserial(?:[ _-]?(?:number|no))?)\\{0,6}[\"']?\s?[:=#]\s?\\{0,6}[\"']?((?=[\w-]*\d)[0-9A-Za-z][\w-]{5,40})"),
     (("serial",), ("/by-id/",), r"/by-id/(?:ata|scsi|nvme|usb|google|virtio)-(?:[A-Za-z][\w.]*_)?((?=[\w-]*\d)[0-9A-Za-z-]{6,64})(?![\w-])"),
     (("host",), ("server",), rf"\b(?:nfs|cifs|smb|file|ceph|gluster)?_?[sS]erver{IS}({NAME})(?=[\"'\\,:\s/;}}\]]|$)"),
@@ -47,6 +47,22 @@ OWNERS: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("obj",), (".vmdk", "] "), r"\[([\w.-]{2,80})\] [\w./-]{1,256}\.vmdk"),
     (("obj",), ("datastore", "datacenter", "resourcepool", "resource pool", "vserver", "svm", "aggregate", "storagepolicy"), rf"(?i:\b(?:datastore|datacenter|resource ?pool|vserver|svm|aggregate|storagepolicy)(?:_?name)?)(?:{IS}|\s{{1,2}}(?:{QUOTED})?)(?-i:(?=[\w.-]*[A-Z0-9_-])([A-Za-z][\w.-]{{1,79}}))"),
     (("obj",), ("/vm/", "/host/", "/datastore/", "/network/"), r"(?<![\w.])/([A-Za-z][\w.-]{1,79})/(?:vm|host|datastore|network)/[\w.-]"),
+    (("org",), ("domain=", "workgroup=", "realm "), rf"[,\s](?:domain|workgroup)=({NAME})|\brealm {QUOTED}({NAME}){QUOTED}"),
+    (("org", "user"), ("\\",), r"(?i:\b(?:user(?:name)?|account|login|as|for)[=:]? ?[\"']?)([A-Z][A-Z0-9-]{1,14})\\{1,8}([a-z][\w.-]{1,63})"),
+    (("org",), (",l=", "/l=", ", l=", "st="), rf"(?:(?<=[,/])|(?<=, ))(?:L|ST)\s?=\s?({_DN})(?=[,/+;\"'\\\])}}\s]|$)"),
+    (("org",), ("ou=", "dc="), rf"(?<=[,\s\"'])(?:ou|dc)=({_DN})(?=[,/+;\"'\\\])}}\s]|$)"),
+    (("user",), ("uid=",), rf"(?<![\w.-])uid=({NAME})(?=,(?:ou|cn|dc)=)"),
+    (("user",), ("cron[", "(uid="), rf"(?i:\bcron\[\d{{1,8}}\]: )\(({NAME})\) |\bby ({NAME})\(uid="),
+    (("org",), ("groups",), rf"\bgroups{IS}\[\s?{QUOTED}(?!system:)({NAME}){QUOTED}"),
+    (("host",), ("server",), rf"\bkey{IS}server{QUOTED}\s{{1,2}}value{IS}({NAME})(?={QUOTED})"),
+    (("obj",), ("share", "bucket", "subdir", "sub_dir"), rf"\b(?:share_?[nN]ame|[bB]ucket(?:_?[nN]ame)?|sub_?[dD]ir)(?:{IS}|{QUOTED}\s{{1,2}}value{IS}| {QUOTED})([A-Za-z][\w.-]{{1,79}})(?=[\"'\\,\s}}\]]|$)"),
+    (("obj", "obj"), ("rbd image ",), r"\brbd image ([A-Za-z][\w.-]{1,79})/([\w.-]{2,80})"),
+    (("obj",), ("cluster", "context="), rf"\b(?:(?:--)?cluster[-_]?[nN]ame{IS}|(?:kube)?context=|[cC]luster {QUOTED})(?!(?:minikube|kind|k3s|k3d|docker-desktop|microk8s)\b)([A-Za-z][\w.-]{{2,79}})(?=[\"'\\,\s]|$)"),
+    (("obj",), ("storageclass", "storage_class"), rf"\b[sS]torage_?[cC]lass(?:_?[nN]ame)?(?:{IS}| {QUOTED})({NAME})"),
+    (("ns", "obj"), ("claim ", "configmap ", "secret "), rf"\b(?:claim|persistentvolumeclaim|configmap|secret) (?:{QUOTED})?([a-z0-9][-a-z0-9]{{1,62}})/([a-z0-9][-.a-z0-9]{{1,252}})(?=[\"'\\,:;\s]|$)"),
+    (("ns",), (".svc",), r"(?<![\w-])([a-z][-a-z0-9]{1,62})\.svc\b"),
+    (("serial",), ("id_serial",), r"\bID_SERIAL(?:_SHORT)?=(?:[A-Za-z][\w.]*_)?((?=[\w-]*\d)[0-9A-Za-z-]{6,64})"),
+    (("obj", "obj"), (".vmdk",), r"\[[\w.-]{2,80}\] (?:kubevols/|fcd/|([\w.-]{2,80})/)([\w.-]{2,200})\.vmdk"),
     (("host", "obj"), ("//",), rf"(?<![:\w/\\])//({NAME})/([^\s/\"'\\,;]{{2,80}})"),
 )  # fmt: skip
 # Paths that a file server exports, in an address or after their name.
@@ -56,7 +72,7 @@ EXPORTS = re.compile(
 # A share of Windows, its backslashes escaped to any depth.
 SHARES = re.compile(rf"(?<![\w\\:])\\{{2,16}}(?=[^\\]*[A-Z0-9.-])({NAME})\\{{1,8}}([^\s\\/\"',;]{{2,80}})")
 LABELS = re.compile(
-    rf"\b[lL]abels?(?:{QUOTED})?(?:\s?[:=]\s?|\s)(?:map\[(?:string\]string\{{)?|\{{|<|\[)?(?P<pairs>[^\]{{}}\n]{{1,4096}})"
+    rf"\b(?:[lL]abels?|[sS]electors?)(?:{QUOTED})?(?:\s?[:=]\s?|\s)(?:map\[(?:string\]string\{{)?|\{{|<|\[)?(?P<pairs>[^\]{{}}\n]{{1,4096}})"
 )
 LABEL = re.compile(
     rf"(?<![\w./-])(?:key{IS})?(?P<name>[a-zA-Z][\w.-]{{0,62}}(?:/[\w.-]{{1,63}})?)(?:{QUOTED}\s{{1,2}}value)?(?:{QUOTED})?\s?[:=]\s?(?:{QUOTED})?(?P<value>[0-9A-Za-z](?:[-\w.]{{0,61}}[0-9A-Za-z])?)(?=[\s,;\]}}\"'\\>]|$)"
