@@ -77,6 +77,9 @@ class Dialect(NamedTuple):
 
         Slots of the finding, such as {node}, and unknown placeholders stay.
         """
+        if self.runtime in SHIMS:
+            for crictl, docker in _data().docker.items():
+                text = text.replace(crictl, docker)
         for _ in range(MOST_TURNS):
             expanded = _PLACEHOLDER.sub(
                 lambda part: self._expand_placeholder(part[0], part[1], part[2] or "", part[3] or "", more), text
@@ -84,9 +87,6 @@ class Dialect(NamedTuple):
             if expanded == text:
                 break
             text = expanded
-        if self.runtime in SHIMS:
-            for crictl, docker in _data().docker.items():
-                text = text.replace(crictl, docker)
         return text
 
     def enter(self, texts: Sequence[str]) -> Iterator[Fix]:

@@ -218,6 +218,20 @@ def test_docker_has_commands_of_its_own(text, expected):
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("k3s", "docker images"),
+        ("openshift", "oc debug node/{node} -- chroot /host docker images"),
+        ("minikube", "minikube ssh -- sudo docker images"),
+    ],
+)
+def test_docker_is_no_part_of_the_distribution(name, expected):
+    """A distribution whose crictl is a command of its own has no such command for Docker."""
+    distribution = next(one for one in distributions() if one.name == name)
+    assert Dialect(distribution, "docker").expand("{crictl} images") == expected
+
+
+@pytest.mark.parametrize(
     ("version", "span", "runtime"),
     [
         ("v1.18.3", "", "unknown"),
