@@ -38,7 +38,7 @@ START = "failed to create shim task: OCI runtime create failed: runc create fail
         ("mount error 13 = Permission denied\nRefer to the mount.cifs(8) manual page (e.g.man mount.cifs)", ""),
         (
             "mount error 2 = No such file or directory\nRefer to the mount.cifs(8) manual page (e.g.man mount.cifs)",
-            "ENOENT",
+            "",
         ),
         ("mount error 5 = Input/output error\nRefer to the mount.cifs(8) manual page (e.g.man mount.cifs)", ""),
         ("mount error 22 = Invalid argument\nRefer to the mount.cifs(8) manual page (e.g.man mount.cifs)", ""),
