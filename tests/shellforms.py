@@ -158,7 +158,7 @@ FORMS: Mapping[str, Form] = {
     "blkid": Form(),
     "vgs": Form(),
     "xargs": Form("r"),
-    "zfs": Form(verbs={"list": ""}),
+    "zfs": Form(verbs={"list": "-o"}),
     "zpool": Form(verbs={"list": "", "status": ""}),
 }
 RUN_OTHERS = {"time": 1, "timeout": 2, "xargs": 2}  # programs whose arguments from there on are another command

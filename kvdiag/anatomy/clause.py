@@ -32,7 +32,8 @@ _NO_FILES = lazy_regex(
     r"parse_file: cannot open |Errors while parsing config file|unable to find a keyring on "
 )  # what programs of Ceph print without a configuration; they go on
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
-_POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$(?=[\s\S]*FullyQualifiedErrorId)")
+_POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
+_POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
@@ -45,9 +46,12 @@ def innermost_clause(text: str) -> str:
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     for answer in (_LINSTOR, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
-    text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", text))))))
+    before, _, ending = text.rpartition("\n")
+    ending = _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", ending)))
+    text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", f"{before}\n{ending}")))
     last = _DESC.split(text)[-1] or text
-    last = next(iter(_POWERSHELL.findall(last)), last)
+    errors, end, _ = last.rpartition(_POWERSHELL_END)
+    last = next(iter(_POWERSHELL.findall(errors)), last) if end else last
     lines = [line for line in last.split("\n") if line.strip()]
     lines = [line for line in lines if not _says_nothing(line)] or lines
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+import time
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kvdiag.anatomy.clause import innermost_clause
 from kvdiag.anatomy.decode import HEAD, TAIL, cut, flatten
 from kvdiag.anatomy.error import read_error
 from kvdiag.anatomy.objects import KINDS
 
 DEEPEST = 6
+LONGEST_READ = 10  # seconds for 1 MB; a search of quadratic time needs minutes
 ERRORS = [
     ("dial unix /run/widget/agent.sock: connect: no such file or directory", "ENOENT", "/run/widget/agent.sock"),
     ('Get "https://192.0.2.9:6443/api": dial tcp 192.0.2.9:6443: i/o timeout', "ETIMEDOUT", "192.0.2.9:6443"),
@@ -51,6 +54,25 @@ def test_cut(text, primitive, name, length):
     """However long the words before it are, the innermost error is read."""
     read = read_error(f"{'caller: ' * (length // 8)}{text}")
     assert (read.primitive, read.object) == (primitive, name)
+
+
+@pytest.mark.parametrize(
+    "brick",
+    [
+        " pod=",
+        " preemption: ",
+        ' {"Success":false',
+        "New-SmbGlobalMapping : refused\n",
+        " args: [",
+        "Message: '",
+        '"message": "abcd"',
+    ],
+)
+def test_clause_is_linear(brick):
+    """The time for the innermost clause grows with the text, and not with its square."""
+    begin = time.process_time()
+    innermost_clause(f"{brick * ((1 << 20) // len(brick))}\nx")
+    assert time.process_time() - begin < LONGEST_READ
 
 
 @given(st.lists(st.sampled_from(BRICKS), max_size=400).map("".join))

@@ -6,6 +6,7 @@ import pytest
 
 from kvdiag.anatomy.data import FOLDER, tables
 from kvdiag.anatomy.data_file import parse
+from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.objects import KINDS
 from kvdiag.base.errors import PatternError
 from kvdiag.base.pattern_folder import builtin_patterns
@@ -77,3 +78,9 @@ def test_sentences_do_not_end():
 
 
 NAMES = {"RBAC", "Azure", "Cinder", "CephFS", "Ceph", "Windows", "AppArmor", "SELinux", "XFS", "Multus"}
+
+
+def test_texts_can_match():
+    """A text is as texts are when they are searched: with the quoting undone, and in small letters."""
+    parts = [part.literal for one in tables().primitives for text in one.texts for part in text]
+    assert not [part for part in parts if part != flatten(part, redact=False).lower()]
