@@ -47,7 +47,7 @@ _MEMBER = lazy_regex(
 _EXIT = lazy_regex(r"exit(?:ed)?(?: with)?(?: status| code)?[:=]? ?(\d{1,3})\b|\brc=(\d{1,3})\b")
 _PROGRAM = lazy_regex(
     r"\b(iscsiadm|iSCSI discovery|sendtargets|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter"
-    r"|umount|mount|bash|sh)\b|\bc?run[cn]?(?= did not terminate)"
+    r"|umount|mount|bash|sh)\b|\b(?:runc|crun)(?= did not terminate)"
 )
 
 _DISCOVERY = ("iSCSI discovery", "sendtargets")  # a driver's words for a call of iscsiadm

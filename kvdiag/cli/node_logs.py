@@ -142,16 +142,16 @@ def _drop_before(file: IO[bytes], since: datetime) -> None:
 def _moment(line: bytes) -> datetime | None:
     """Return the time of a line of syslog, in the year that is not in the future."""
     found = _SYSLOG.match(line)
-    if found is None:
-        return None
-    if found[2]:
-        return datetime.fromisoformat(found[2].decode()).replace(tzinfo=UTC)
     latest = datetime.now(UTC) + ZONES
     try:
+        if found is None:
+            return None
+        if found[2]:
+            return datetime.fromisoformat(found[2].decode()).replace(tzinfo=UTC)
         moment = datetime.strptime(f"{latest.year} {found[1].decode()}", "%Y %b %d %H:%M:%S").replace(tzinfo=UTC)
-    except ValueError:  # 29 February, in the year before
+        return moment if moment <= latest else moment.replace(year=latest.year - 1)
+    except ValueError:  # no such date; also 29 February of another year than this one
         return None
-    return moment if moment <= latest else moment.replace(year=latest.year - 1)
 
 
 def _last(out: Path, since: datetime) -> datetime:

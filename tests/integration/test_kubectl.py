@@ -177,8 +177,9 @@ def test_of_the_kernel_only_the_time_that_is_asked_for(environment, tmp_path):
         (ISO, ISO.splitlines(keepends=True)[-1]),
         (KERN.splitlines(keepends=True)[0] * 2, b""),
         (b"Feb 29 00:00:00 n kernel: x\n" + KERN, KERN.splitlines(keepends=True)[-1]),
+        (b"2026-99-99T00:00:00Z n kernel: x\nXyz 31 99:99:99 x\n" + ISO, ISO.splitlines(keepends=True)[-1]),
     ],
-    ids=["none", "iso", "all", "leap"],
+    ids=["none", "iso", "all", "leap", "no dates"],
 )
 def test_lines_before_a_time_are_removed(tmp_path, text, kept):
     """By their time, with a year or without; a file without times stays."""

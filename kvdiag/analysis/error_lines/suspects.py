@@ -76,7 +76,7 @@ _REPORTS = (
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
-# Each of these reports has one of these words.
+# Each report above has one of these words.
 _REPORT_WORDS = (b"rpc error: code = ", b"Warning", b"evict", b"of kill - ", b"became not ready", b"NodeNotReady")
 _WORTH_A_SCANNER = 4 << 20  # bytes: to search them for each report takes as long as making the scanner
 # Programs whose lines have no level, as named by the journal, syslog and JSON; and words of their failures.
