@@ -29,7 +29,7 @@ RULE = one_rule(
 
 def event(kind: str, begins: int, ends: int, node: str = "n1") -> Event:
     """An event from and until so many microseconds after noon."""
-    return Event(NOON + begins, kind, "kubelet", (), {}, Origin("log", 1), node, kind.encode(), NOON + ends)
+    return Event(NOON + begins, kind, "kubelet", (), {}, Origin("log", 1), node, (kind.encode(),), NOON + ends)
 
 
 @pytest.mark.parametrize(

@@ -289,7 +289,7 @@ def test_an_own_cause_goes_before_a_wider_one():
 
 def with_line(made, step, line=1):
     """Give a finding that rests on a line, as its rule calls it."""
-    event = Event(NOON, "kind", "kubelet", (), {}, Origin("kubelet.log", line), "n1", b"", NOON)
+    event = Event(NOON, "kind", "kubelet", (), {}, Origin("kubelet.log", line), "n1", (b"",), NOON)
     return made._replace(evidence=(*made.evidence, Evidence(step, event)))
 
 

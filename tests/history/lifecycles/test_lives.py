@@ -182,7 +182,7 @@ def replace_events(timeline: Timeline, events: tuple[Event, ...]) -> Timeline:
 def event(kind: str, second: float, *, node: str = "n1", component: str = "kubelet", attrs=None, **refs: str) -> Event:
     time = int(second * SECOND)
     named = tuple(Ref(name, value) for name, value in refs.items())
-    return Event(time, kind, component, named, attrs or {}, Origin("kubelet.log", int(second * 10)), node, b"", time)
+    return Event(time, kind, component, named, attrs or {}, Origin("kubelet.log", int(second * 10)), node, (b"",), time)
 
 
 def volume(events: list[Event], **ids: str) -> Timeline:
