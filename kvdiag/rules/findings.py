@@ -81,7 +81,7 @@ def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIn
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         for matches, part in _surest_parts(found, rule, subject):
-            yield _finding(rule, _subject_at(subject.timeline.subject, node, part.events, rule), matches, part, index)
+            yield _finding(rule, _subject_at(subject.entity, node, part.events, rule), matches, part, index)
 
 
 def _surest_parts(
