@@ -176,7 +176,7 @@ def test_a_cut_log_is_never_illegal(begins, ends, which):
 
 
 def replace_events(timeline: Timeline, events: tuple[Event, ...]) -> Timeline:
-    return Timeline(timeline.subject, events, timeline.uses)
+    return Timeline(timeline.subject, events)
 
 
 def event(kind: str, second: float, *, node: str = "n1", component: str = "kubelet", attrs=None, **refs: str) -> Event:
