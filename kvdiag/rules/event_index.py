@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kvdiag.base.clock import HOUR, MINUTE
 from kvdiag.history.correlate.entities import node_entity
 from kvdiag.model.event import Event, event_order
+from kvdiag.model.record import Origin
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History, SubjectKey
 from kvdiag.model.values import SubjectKind
@@ -141,6 +142,7 @@ class EventIndex:
         self.history, self.entries = history, entries
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self.by_kind = by_kind(history.events)
+        self.outputs: dict[Origin, bool] = {}  # lines, and whether a container printed them
         self.nodes = {event.node for event in history.events if event.node}
         self._subjects_of_kind: dict[str, set[SubjectKey]] = defaultdict(set)
         of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))

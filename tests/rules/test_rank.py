@@ -257,7 +257,9 @@ def test_the_deepest_cause_explains_and_the_way_is_told():
         about("node-not-ready", begins=4, **OF_NODE),
     ]
     for order in itertools.permutations(chain):
-        told = {one.rule.name: one for one in rank(list(order), History((), GivenTimelines(), (), (), NOON, NOON + DAY))}
+        told = {
+            one.rule.name: one for one in rank(list(order), History((), GivenTimelines(), (), (), NOON, NOON + DAY))
+        }
         assert {one.explained_by for name, one in told.items() if name != chain[0].rule.name} == {chain[0].key}
         assert told["node-not-ready"].through == ("containerd-crash", "runtime-unavailable", "pleg-not-healthy")
 
