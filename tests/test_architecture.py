@@ -121,7 +121,7 @@ WIDE = {
     "inputs": 18,
     "formats": 17,
     "base": 13,
-    "events": 14,
+    "events": 15,
     "history": 23,
     "rules": 20,
     "report": 16,

@@ -60,7 +60,7 @@ def raw(kind, second, *names, links=True, process=UNKNOWN_PROCESS):
     """Give a raw event that names these things."""
     reading = ValueReader(lambda _values: ((), {}), (), tuple(range(len(names))), links)
     match = EventMatch(Entry(kind=kind, component="kubelet", wordings=()), reading, names)
-    return RawEvent(second * SECOND, match, second, b"", process)
+    return RawEvent(second * SECOND, match, second, 0, process)
 
 
 def test_who_is_who_stays():

@@ -111,7 +111,12 @@ def requested_subjects(options: Options, history: History) -> frozenset[SubjectK
         return None
     return frozenset.intersection(
         *(
-            frozenset(other for key, one in history.timelines.items() if check(one) for other in (key, *one.uses))
+            frozenset(
+                other
+                for key, one in history.timelines.items()
+                if check(one)
+                for other in (key, *history.timelines.linked_to(key))
+            )
             for check in checks
         )
     )
@@ -130,7 +135,6 @@ def _names(finding: Finding, history: History) -> Iterator[str]:
     """Yield every name of the subject and of the pods and volumes that it uses."""
     yield from finding.subject.ids.values()
     yield finding.subject.name
-    timeline = history.timelines.get((finding.subject.kind, finding.subject.key))
-    for key in timeline.uses if timeline else ():
+    for key in history.timelines.linked_to((finding.subject.kind, finding.subject.key)):
         if key[0] in {SubjectKind.POD, SubjectKind.VOLUME} and key in history.timelines:
             yield from history.timelines[key].subject.ids.values()

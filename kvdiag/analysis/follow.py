@@ -18,7 +18,7 @@ from typing import NamedTuple
 from kvdiag.analysis.case import Case, Clocks, Patterns
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.history.ingest.blocks import read_blocks
-from kvdiag.history.ingest.log_reader import LogRead, LogReader
+from kvdiag.history.ingest.log_reader import LineReaders, LogRead, LogReader
 from kvdiag.history.lifecycles.build import LifecycleBuilder
 from kvdiag.inputs.folded import HEAD
 from kvdiag.inputs.lines import LineMap
@@ -180,9 +180,9 @@ class InputThread(threading.Thread):
         self._live, self._problem, self._state = live, problem, state
         self._line_map = LineMap()
         self._reported_faults: set[str] = set()  # faults of kvdiag
-        self.log = LogReader(
-            live.name, live, patterns.vocabulary, make_scanner(patterns.vocabulary.literals), self._line_map
-        )
+        vocabulary = patterns.vocabulary
+        readers = LineReaders(vocabulary, make_scanner(vocabulary.literals))
+        self.log = LogReader(live.name, live, readers, self._line_map)
 
     def start(self) -> None:
         """Count the thread as running before it runs."""

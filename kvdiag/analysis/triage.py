@@ -105,8 +105,8 @@ def _candidates(history: History, findings: Sequence[Finding], case: Case) -> li
     known = {name for finding in findings for name in _names(finding.subject.ids, finding.subject.name)}
     if any(_explains_node(finding) for finding in findings):
         return []
-    names_of = {key: _all_names(history, key) for key in history.timelines if key[0] in KINDS}
-    with_finding = frozenset(key for key, names in names_of.items() if not known.isdisjoint(names))
+    of_kinds = [key for key in history.timelines if key[0] in KINDS] if known else ()
+    with_finding = frozenset(key for key in of_kinds if not known.isdisjoint(_all_names(history, key)))
     subjects = (history.timelines[key].subject for key in with_finding)
     namesakes = {name for one in subjects for name in _names(one.ids, one.name)}  # other keys of the same volume
     explained = _Explained(findings)
@@ -117,12 +117,12 @@ def _candidates(history: History, findings: Sequence[Finding], case: Case) -> li
         for row in without_namesakes([*rows(history, others, filters)]):
             subject = row.life.subject
             key = (kind, subject.key)
+            if (requested is not None and key not in requested) or not _waits(row, history):
+                continue
             own = {*_names(subject.ids, subject.name)}
-            names = own | names_of[key]
-            is_asked_for = requested is None or key in requested
+            names = own | _all_names(history, key)
             is_known = not (known.isdisjoint(names) and namesakes.isdisjoint(own))
-            is_known = is_known or any(map(explained.covers, row.failures))
-            if is_asked_for and not is_known and _waits(row, history):
+            if not is_known and not any(map(explained.covers, row.failures)):
                 found.append(_Candidate(row, frozenset(names)))
     return found
 
@@ -160,8 +160,7 @@ def _all_names(history: History, key: SubjectKey) -> AbstractSet[str]:
 
 def _related(history: History, key: SubjectKey) -> Iterator[str]:
     """Yield the names of what is linked to a subject: the volumes of a pod, the pods of a volume."""
-    timeline = history.timelines.get(key)
-    for other in timeline.uses if timeline else ():
+    for other in history.timelines.linked_to(key):
         if other[0] is not SubjectKind.NODE and other in history.timelines:
             subject = history.timelines[other].subject
             yield from _names(subject.ids, subject.name)

@@ -1,6 +1,7 @@
 """From a line to a named event: the vocabulary, its templates, and the names things go by."""
 
 PUBLIC = (
+    "line_texts",
     "lint",
     "made_names",
     "names",

@@ -19,7 +19,7 @@ from kvdiag.model.event import Ref
 MAX_NAME = 1024
 """Longer values are no names; volume handles, the longest, end at 128 bytes by CSI and a few hundred in the field."""
 
-MOST_REMEMBERED = 4096
+MOST_REMEMBERED = 65_536
 """How many parsed values are cached; about 20 MB if each had the maximum length."""
 
 UNNAMED = "?"
@@ -234,6 +234,7 @@ def is_uid(text: str) -> bool:
     return _UID.fullmatch(text.encode()) is not None
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _ref(kind: str, value: bytes) -> Ref:
     return Ref(kind, value.decode("utf-8", "replace"))
 

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from kvdiag.events.line_texts import LineTexts, PackedTexts
 from kvdiag.events.matching import value_reader
 from kvdiag.events.raw_events import EventMatch, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import Process
@@ -20,6 +21,7 @@ from kvdiag.model.event import Ref
 from kvdiag.model.values import EMPTY
 from kvdiag.model.vocabulary import Entry
 
+_CODES = "qLQQL"  # of arrays: the stamps, the numbers of the matches, lines, texts, the numbers of the processes
 _VERSION = 2  # of marshal's format: without references, which nothing here has
 
 
@@ -27,6 +29,7 @@ class Events(NamedTuple):
     """The events and the lines of calls of a log, or of a stretch of it; and which events are polls of what."""
 
     raw_events: Sequence[RawEvent]
+    texts: LineTexts
     rpc_lines: Sequence[RpcLine] = ()
     polls: Sequence[tuple[Match, RawEvent]] = ()
 
@@ -35,6 +38,7 @@ class PackedEvents(NamedTuple):
     """The same, packed; of a poll the place of its event."""
 
     raw_events: bytes
+    texts: PackedTexts
     rpc_lines: bytes
     polls: Sequence[tuple[Match, int]]
 
@@ -43,14 +47,16 @@ def pack(events: Events, vocabulary: Vocabulary) -> PackedEvents:
     """Pack events and lines; `unpack` with the same vocabulary returns them."""
     places = {id(event): place for place, event in enumerate(events.raw_events)} if events.polls else {}
     polls = [(found, places[id(event)]) for found, event in events.polls if id(event) in places]
-    return PackedEvents(_pack_events(events.raw_events, vocabulary), _pack_rpc_lines(events.rpc_lines), polls)
+    raw_events = _pack_events(events.raw_events, vocabulary)
+    return PackedEvents(raw_events, events.texts.packed(), _pack_rpc_lines(events.rpc_lines), polls)
 
 
-def unpack(packed: PackedEvents, vocabulary: Vocabulary, first_line: int) -> Events:
-    """Return the events and the lines of calls; `first_line` lines of the log are before theirs."""
-    raw_events = _events(packed.raw_events, vocabulary, first_line)
+def unpack(packed: PackedEvents, vocabulary: Vocabulary, first_line: int, texts: LineTexts) -> Events:
+    """Return the events and the lines of calls; `first_line` lines of the log are before theirs, `texts` get theirs."""
+    first_text = texts.extend(packed.texts)
+    raw_events = _events(packed.raw_events, vocabulary, first_line, first_text)
     polls = [(found, raw_events[place]) for found, place in packed.polls]
-    return Events(raw_events, _rpc_lines(packed.rpc_lines, first_line), polls)
+    return Events(raw_events, texts, _rpc_lines(packed.rpc_lines, first_line, first_text), polls)
 
 
 class _Numbers(dict[Process, int]):
@@ -70,10 +76,9 @@ def _pack_events(raw_events: Sequence[RawEvent], vocabulary: Vocabulary) -> byte
     processes, match_numbers = _Numbers(), dict[int, int]()
     matches: list[tuple[object, ...]] = []
     names: dict[int, tuple[str, ...]] = {}  # of the values of each wording
-    stamps, numbers, lines, writers = array("q"), array("L"), array("Q"), array("L")
-    texts: list[bytes] = []
+    stamps, numbers, lines, texts, writers = (array(code) for code in _CODES)
     repeats: dict[int, list[int]] = {}
-    for index, (stamp, match, line, text, process, more) in enumerate(raw_events):
+    for index, (stamp, match, line, text_at, process, more) in enumerate(raw_events):
         number = match_numbers.get(id(match))
         if number is None:
             number = match_numbers[id(match)] = len(matches)
@@ -84,16 +89,16 @@ def _pack_events(raw_events: Sequence[RawEvent], vocabulary: Vocabulary) -> byte
         stamps.append(stamp)
         numbers.append(number)
         lines.append(line)
-        texts.append(text)
+        texts.append(text_at)
         writers.append(processes[process])
         if more is not None:
             repeats[index] = more
-    columns = [column.tobytes() for column in (stamps, numbers, lines, writers)]
-    return marshal.dumps((columns, texts, repeats, matches, names, processes.as_tuples()), _VERSION)
+    columns = [column.tobytes() for column in (stamps, numbers, lines, texts, writers)]
+    return marshal.dumps((columns, repeats, matches, names, processes.as_tuples()), _VERSION)
 
 
-def _events(packed: bytes, vocabulary: Vocabulary, first_line: int) -> list[RawEvent]:
-    columns, texts, repeats, packed_matches, names, packed_processes = marshal.loads(packed)  # noqa: S302 (from our own process)
+def _events(packed: bytes, vocabulary: Vocabulary, first_line: int, first_text: int) -> list[RawEvent]:
+    columns, repeats, packed_matches, names, packed_processes = marshal.loads(packed)  # noqa: S302 (from our own process)
     entries = _entries(vocabulary)
     readers = {wording: value_reader(named, wording) if wording >= 0 else None for wording, named in names.items()}
     matches: list[EventMatch] = []
@@ -101,12 +106,12 @@ def _events(packed: bytes, vocabulary: Vocabulary, first_line: int) -> list[RawE
         meaning = None if read is None else (tuple(Ref(*ref) for ref in read[0]), read[1] or EMPTY)
         matches.append(EventMatch.restored(entries[number], readers[wording], values, meaning))
     processes = [Process(*process) for process in packed_processes]
-    stamps, numbers, lines, writers = (array(code) for code in "qLQL")
-    for column, data in zip((stamps, numbers, lines, writers), columns, strict=True):
+    stamps, numbers, lines, texts, writers = (array(code) for code in _CODES)
+    for column, data in zip((stamps, numbers, lines, texts, writers), columns, strict=True):
         column.frombytes(data)
     events = [
-        RawEvent(stamp, matches[number], line + first_line, text, processes[writer])
-        for stamp, number, line, text, writer in zip(stamps, numbers, lines, texts, writers, strict=True)
+        RawEvent(stamp, matches[number], line + first_line, text_at + first_text, processes[writer])
+        for stamp, number, line, text_at, writer in zip(stamps, numbers, lines, texts, writers, strict=True)
     ]
     for index, more in repeats.items():
         events[index] = events[index]._replace(more=more)
@@ -121,16 +126,16 @@ def _entries(vocabulary: Vocabulary) -> tuple[Entry, ...]:
 def _pack_rpc_lines(rpc_lines: Sequence[RpcLine]) -> bytes:
     processes = _Numbers()
     rows = [
-        (stamp, (*piece[:2], dict(piece.request), *piece[3:]), line, text, processes[process])
-        for stamp, piece, line, text, process in rpc_lines
+        (stamp, (*piece[:2], dict(piece.request), *piece[3:]), line, text_at, processes[process])
+        for stamp, piece, line, text_at, process in rpc_lines
     ]
     return marshal.dumps((rows, processes.as_tuples()), _VERSION)
 
 
-def _rpc_lines(packed: bytes, first_line: int) -> list[RpcLine]:
+def _rpc_lines(packed: bytes, first_line: int, first_text: int) -> list[RpcLine]:
     rows, packed_processes = marshal.loads(packed)  # noqa: S302 (from our own process)
     processes = [Process(*process) for process in packed_processes]
     return [
-        RpcLine(stamp, RpcFragment(*piece), line + first_line, text, processes[writer])
-        for stamp, piece, line, text, writer in rows
+        RpcLine(stamp, RpcFragment(*piece), line + first_line, text_at + first_text, processes[writer])
+        for stamp, piece, line, text_at, writer in rows
     ]

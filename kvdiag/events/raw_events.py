@@ -41,18 +41,19 @@ class EventMatch:
     Values are read at the first use, 5 µs: for most events only the kind is used.
     """
 
-    __slots__ = ("_meaning", "_reader", "_values", "entry")
+    __slots__ = ("_attrs", "_reader", "_refs", "_values", "entry")
 
     def __init__(self, entry: Entry, reader: ValueReader, values: Values) -> None:
         """`reader` reads the values."""
         self.entry, self._reader, self._values = entry, reader, values
-        self._meaning: Meaning | None = None
+        self._refs: tuple[Ref, ...] | None = None
+        self._attrs: Mapping[str, str] = EMPTY
 
     @classmethod
     def known(cls, entry: Entry, refs: tuple[Ref, ...], attrs: Mapping[str, str]) -> EventMatch:
         """Return an event match with known refs and attributes."""
         event_match = cls(entry, _KNOWN, ())
-        event_match._meaning = (refs, attrs)
+        event_match._refs, event_match._attrs = refs, attrs
         return event_match
 
     @property
@@ -73,26 +74,27 @@ class EventMatch:
     @property
     def meaning(self) -> Meaning:
         """Return refs and attributes."""
-        if self._meaning is None:
-            self._meaning = self._reader.read(self._values)
+        if self._refs is None:
+            self._refs, self._attrs = self._reader.read(self._values)
             self._values = ()  # of 100,000 events 20 MB
-        return self._meaning
+        return self._refs, self._attrs
 
     @property
     def unread(self) -> tuple[ValueReader, Values, Meaning | None]:
         """Return the values and their reader, as long as nobody has read them; then their meaning."""
-        return self._reader, self._values, self._meaning
+        return self._reader, self._values, None if self._refs is None else (self._refs, self._attrs)
 
     @classmethod
     def restored(cls, entry: Entry, reader: ValueReader | None, values: Values, meaning: Meaning | None) -> EventMatch:
         """Return an event match as it was when `unread` was asked; `reader` is that of its wording, if it has one."""
         event_match = cls(entry, reader or _KNOWN, values)
-        event_match._meaning = meaning
+        if meaning is not None:
+            event_match._refs, event_match._attrs = meaning
         return event_match
 
     def attr(self, name: str) -> str:
         """Return the attribute of that name, empty if there is none; values are read only if the wording has it."""
-        is_there = self._meaning is not None or name in self._reader.names
+        is_there = self._refs is not None or name in self._reader.names
         return self.attrs.get(name, "") if is_there else ""
 
     def value(self, name: str) -> str:
@@ -115,12 +117,15 @@ _KNOWN = ValueReader(lambda _values: ((), EMPTY), links=True)
 
 
 class RawEvent(NamedTuple):
-    """An event on the clock of its source. `more` is [count, last stamp] of a poll."""
+    """An event on the clock of its source. `more` is [count, last stamp] of a poll.
+
+    `text_at` is the place of its line in the `LineTexts` of its log.
+    """
 
     stamp: int
     match: EventMatch
     line: int
-    text: bytes
+    text_at: int
     process: Process
     more: list[int] | None = None
 
@@ -154,10 +159,10 @@ class HitLine(NamedTuple):
 
 
 class RpcLine(NamedTuple):
-    """A gRPC line on the clock of its source, to be paired with its call."""
+    """A gRPC line on the clock of its source, to be paired with its call; `text_at` as in `RawEvent`."""
 
     stamp: int
     piece: RpcFragment
     line: int
-    text: bytes
+    text_at: int
     process: Process

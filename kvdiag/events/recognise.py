@@ -17,6 +17,7 @@ from kvdiag.base.errors import describe_fault
 from kvdiag.events.embedded_errors import trim_to_string, with_pod
 from kvdiag.events.hit_lines import LONGEST_RECORD, Front, HitLines
 from kvdiag.events.kubectl_events import is_object, is_row, repeated
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.matching import Matcher
 from kvdiag.events.pod_text import is_pod_text
 from kvdiag.events.raw_events import EventMatch, HitLine, Match, ParsedLine, RawEvent, RpcLine
@@ -40,23 +41,35 @@ UNKNOWN_AUTHOR = Attribution()
 
 
 class Recogniser:
-    """Reads one source. Pass every block with its hits in order; the results are `raw_events` and `rpc_lines`."""
+    """Reads one source. Pass every block with its hits in order.
 
-    def __init__(self, vocabulary: Vocabulary, *, is_named: bool = False, by: Attribution = UNKNOWN_AUTHOR) -> None:
+    The results are `raw_events` and `rpc_lines`; `texts` are their lines.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        is_named: bool = False,
+        by: Attribution = UNKNOWN_AUTHOR,
+        texts: LineTexts | None = None,
+    ) -> None:
         """Use the vocabulary whose literals the scanner searches.
 
         In a source that the user named, lines without a time also count if no line above has one (an excerpt). In a
-        source that was only found, they may be any text. `by` is the author according to the log's name.
+        source that was only found, they may be any text. `by` is the author according to the log's name. `texts` are
+        those of the log above a stretch.
         """
         self._vocabulary, self._is_named, self._by = vocabulary, is_named, by
         self.raw_events: list[RawEvent] = []
+        self.texts = LineTexts() if texts is None else texts
         self.recognised = 0
         self.faults: dict[str, int] = {}  # bugs in kvdiag, each with the first line that it could not read
         self._matcher, self._repeats = Matcher(vocabulary), Repeats()
         self._lines = HitLines(KERNEL if by.by.program == KERNEL else "")
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
         self._owners, self._special = vocabulary.owners, vocabulary.special
-        self._rpc = RpcReader(vocabulary.kinds, self._lines)
+        self._rpc = RpcReader(vocabulary.kinds, self._lines, self.texts)
         self._literals = vocabulary.literals
         self._simple_literals = [
             all(number not in self._special or number in self._readers for number in numbers)
@@ -139,6 +152,8 @@ class Recogniser:
     def retain(self, events: list[RawEvent], rpc_lines: list[RpcLine]) -> None:
         """Keep only these; kept polls continue to be counted, any other begins again."""
         self.raw_events, self._rpc.lines = events, rpc_lines
+        kept = [one.text_at for one in events[:1]] + [one.text_at for one in rpc_lines[:1]]
+        self.texts.forget(min(kept, default=len(self.texts)))
         self._repeats.retain(events)
         self._matcher.forget()
 
@@ -173,7 +188,7 @@ class Recogniser:
             self._rpc.add((stamp, line, front.process, None), stamp, place, front.site)
             return 0
         match = self._matcher.meaning(found, entry, is_long=False)
-        self.raw_events.append(RawEvent(stamp, match, place.number, line, front.process))
+        self.raw_events.append(RawEvent(stamp, match, place.number, self.texts.add(line), front.process))
         return 1
 
     def _is_simple(self, literal: int, at: int, front: Front, line: bytes) -> bool:
@@ -256,9 +271,9 @@ class Recogniser:
         meaning = with_pod(self._matcher.meaning(found, entry, is_long=is_long), parsed[1])
         if entry.kind == CRASH:
             meaning = _panic(meaning, self._lines.lines(place.block)[place.index : place.index + LONGEST_RECORD])
-        text = place.line[:LONGEST_TEXT]
+        text_at = self.texts.add(place.line[:LONGEST_TEXT])
         is_poll = entry.poll and not is_long
-        raw_event = RawEvent(stamp, meaning, place.number, text, parsed[2], [1, stamp] if is_poll else None)
+        raw_event = RawEvent(stamp, meaning, place.number, text_at, parsed[2], [1, stamp] if is_poll else None)
         if is_row(parsed[3]):
             raw_event = repeated(raw_event, parsed[3])
         if is_poll:

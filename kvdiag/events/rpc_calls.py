@@ -96,4 +96,4 @@ def _raw_event(
 ) -> Iterator[RawEvent]:
     entry = vocabulary.kinds.get(kind)
     if entry is not None:
-        yield RawEvent(line.stamp, EventMatch.known(entry, refs, attrs), line.line, line.text, line.process)
+        yield RawEvent(line.stamp, EventMatch.known(entry, refs, attrs), line.line, line.text_at, line.process)

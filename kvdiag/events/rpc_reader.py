@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 
 from kvdiag.events.hit_lines import Front, HitLines
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.raw_events import HitLine, ParsedLine, RpcLine
+from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.bodies import klog
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
@@ -41,10 +43,10 @@ _OUTCOMES = ("called", "succeeded", "failed")
 class RpcReader:
     """Reads lines of calls; `lines` are those that are kept."""
 
-    def __init__(self, kinds: Container[str], source: HitLines) -> None:
-        """`kinds` are those of the vocabulary; `source` has the lines that continue an error."""
+    def __init__(self, kinds: Container[str], source: HitLines, texts: LineTexts) -> None:
+        """`kinds` are those of the vocabulary; `source` has the lines that continue an error; `texts` get the lines."""
         self.lines: list[RpcLine] = []
-        self._source = source
+        self._source, self._texts = source, texts
         self._pieces: dict[bytes, RpcFragment | None] = {}
         self._dropped: set[tuple[bytes, ...]] = set()  # the words of the lines of dropped calls
         self._beginnings: set[bytes] = set()  # the words of lines that begin a call
@@ -63,10 +65,10 @@ class RpcReader:
             return
         if piece.error and (more := self._source.below(place.block, place.index)):
             piece = piece._replace(error="\n".join([piece.error, *(one.decode("utf-8", "replace") for one in more)]))
-        line = RpcLine(stamp, piece, place.number, place.line[:LONGEST_TEXT], parsed[2])
+        text = place.line[:LONGEST_TEXT]
         if piece.part in {CALL, CALLED}:
-            self._forget_idle(line)
-        self.lines.append(line)
+            self._forget_idle(text, parsed[2])
+        self.lines.append(RpcLine(stamp, piece, place.number, self._texts.add(text), parsed[2]))
 
     def without_idle(self, hits: Iterable[Hit], front: Front) -> tuple[Iterable[Hit], int]:
         """Return the hits of a block without the lines of calls that would be dropped, and the number of these.
@@ -126,12 +128,12 @@ class RpcReader:
             self._pieces[text] = piece
         return piece
 
-    def _forget_idle(self, following: RpcLine) -> None:
+    def _forget_idle(self, text: bytes, process: Process) -> None:
         """Drop a complete call without interest if no other call is interleaved, now that another line follows."""
         at, end = self._source.front().words, len(self.lines)
         if len(self._beginnings) >= MOST_PIECES:
             self._beginnings.clear()
-        self._beginnings.add(following.text[at:])
+        self._beginnings.add(text[at:])
         if end and self.lines[-1].piece.part == WHOLE and self.lines[-1].piece.method in self._idle:
             end -= 1
         last_lines = self.lines[max(0, end - 3) :]
@@ -140,7 +142,7 @@ class RpcReader:
         method = last_lines[0].piece.method
         is_whole = method in last_lines[2].piece.answers and not last_lines[1].piece.request and method in self._idle
         alike = all(line.piece.succeeded is not False and line.piece.method in {"", method} for line in last_lines)
-        if is_whole and alike and all(line.process == following.process for line in last_lines):
+        if is_whole and alike and all(line.process == process for line in last_lines):
             if len(self._dropped) < MOST_PIECES:
-                self._dropped.add(tuple(line.text[at:] for line in last_lines))
+                self._dropped.add(tuple(self._texts[line.text_at][at:] for line in last_lines))
             del self.lines[max(0, end - 3) :]

@@ -106,7 +106,7 @@ def _event(meaning: EventMatch, raw: RawRecord, stamp: int) -> Event:
         attrs=meaning.attrs,
         origin=Origin(SOURCE, raw.line),
         node=raw.peeled.node,
-        logged=raw.raw,
+        texts=(raw.raw,),
         ends=stamp,
     )
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from kvdiag.analysis.case import Case, load_patterns
 from kvdiag.base.clock import from_datetime, to_datetime
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions
 from kvdiag.fleet.rows import finding_row
@@ -21,7 +22,7 @@ from kvdiag.fleet.shared import shared_rules
 from kvdiag.fleet.values import Job, Outcome, outcome_of, short_digest
 from kvdiag.history.correlate.history import joined_history
 from kvdiag.history.correlate.identity import UnionFind
-from kvdiag.history.correlate.nodes import with_nodes
+from kvdiag.history.correlate.nodes import set_nodes
 from kvdiag.model.event import CONTROLLERS, Event, Ref, event_order
 from kvdiag.model.options import Options
 from kvdiag.model.record import NO_PROVENANCE, Origin
@@ -187,8 +188,9 @@ def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) ->
     rows = questions.ask(
         _EVENTS.format(most=MOST_EVENTS), bundles=bundles, places=places, pods=pods, kinds=sorted(wide)
     ).rows
-    read = sorted((_event(row) for row in rows), key=event_order)
-    events = with_nodes(read, dict.fromkeys((event.origin.source for event in read), NO_PROVENANCE))
+    texts = LineTexts()
+    events = sorted((_event(row, texts) for row in rows), key=event_order)
+    set_nodes(events, dict.fromkeys((event.origin.source for event in events), NO_PROVENANCE))
     nodes = _nodes_of_logs(events)
     coverage = [_coverage(row, nodes) for row in questions.ask(_COVERAGE, bundles=bundles).rows]
     versions = [_version(row, nodes) for row in questions.ask(_VERSIONS, bundles=bundles).rows]
@@ -197,7 +199,7 @@ def _history(questions: Questions, group: Sequence[SharedVolume], case: Case) ->
     return history._replace(begins=min(begins), ends=max([history.ends, *(one.ends for one in coverage)]))
 
 
-def _event(row: Sequence[Any]) -> Event:
+def _event(row: Sequence[Any], texts: LineTexts) -> Event:
     _, node, time, ends, kind, component, log_node, refs, attrs, source, line, count, text = row
     return Event(
         time=_stamp(time),
@@ -207,9 +209,10 @@ def _event(row: Sequence[Any]) -> Event:
         attrs={one["kind"]: one["value"] for one in attrs},
         origin=Origin(f"{node}/{source}", line),
         node=log_node,
-        logged=text.encode("utf-8", "replace"),
+        texts=texts,
         ends=_stamp(ends),
         count=count,
+        text_at=texts.add(text.encode("utf-8", "replace")),
     )
 
 

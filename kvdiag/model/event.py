@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -54,8 +54,8 @@ class Event(NamedTuple):
     """A recognised line. A tuple and not a dataclass: made once per relevant line, 0.3 µs instead of 2.
 
     `time` is microseconds since 1970 in UTC (see `kvdiag.base.clock.to_datetime`); `refs` are the names in the line,
-    `attrs` its other values; `logged` is the line, or its beginning. `count` > 1 and `ends` > `time` if repeats of a
-    poll were merged.
+    `attrs` its other values; its line, or the beginning of it, is in `texts` at `text_at`. `count` > 1 and `ends` >
+    `time` if repeats of a poll were merged.
     """
 
     time: int
@@ -65,9 +65,10 @@ class Event(NamedTuple):
     attrs: Mapping[str, str]
     origin: Origin
     node: str
-    logged: bytes
+    texts: Sequence[bytes]
     ends: int
     count: int = 1  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    text_at: int = 0
 
     @property
     def is_from_controller(self) -> bool:
@@ -75,8 +76,13 @@ class Event(NamedTuple):
         return self.component in CONTROLLERS or self.kind.startswith(CONTROLLER_CALLS)
 
     @property
+    def logged(self) -> bytes:
+        """Return the line, or its beginning, as it was logged."""
+        return self.texts[self.text_at]
+
+    @property
     def text(self) -> str:
-        """Return the line as it was logged."""
+        """Return the same as text."""
         return self.logged.decode("utf-8", "replace")
 
     def ref(self, kind: str) -> str:

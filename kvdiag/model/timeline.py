@@ -58,11 +58,10 @@ SubjectKey = tuple[SubjectKind, str]
 
 
 class Timeline(NamedTuple):
-    """All events of one subject in order of time, ties in log order; `uses` are keys of linked subjects."""
+    """All events of one subject in order of time, ties in log order."""
 
     subject: Entity
     events: tuple[Event, ...]
-    uses: frozenset[SubjectKey] = frozenset()
 
 
 class Timelines(Mapping[SubjectKey, Timeline]):
@@ -71,6 +70,10 @@ class Timelines(Mapping[SubjectKey, Timeline]):
     def events_of(self, key: SubjectKey) -> Sequence[Event]:
         """Return the events of a subject in order of time."""
         return self[key].events
+
+    def linked_to(self, key: SubjectKey) -> frozenset[SubjectKey]:
+        """Return the keys of the subjects that a subject uses, or that use it; none for an unknown one."""
+        raise NotImplementedError
 
 
 class SeenVersion(NamedTuple):

@@ -15,7 +15,7 @@ LONGEST_WAIT = 122 * SECOND
 WAITS, UNTIL = "backoff", "retry_at"  # attributes of a failed volume operation
 
 # The identity of an event's line. One line of JSON may contain several entries, so its place alone is not enough.
-_line = itemgetter(*map(Event._fields.index, ("time", "origin", "logged")))
+_line = itemgetter(*map(Event._fields.index, ("time", "origin", "text_at")))
 
 
 def match_step(

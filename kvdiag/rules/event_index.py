@@ -17,8 +17,9 @@ from typing import NamedTuple
 from kvdiag.base.clock import HOUR, MINUTE
 from kvdiag.history.correlate.entities import node_entity
 from kvdiag.model.event import Event, event_order
+from kvdiag.model.record import Origin
 from kvdiag.model.rule import Rule
-from kvdiag.model.timeline import History, SubjectKey, Timeline
+from kvdiag.model.timeline import Entity, History, SubjectKey
 from kvdiag.model.values import SubjectKind
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.distribution import Dialect, dialect_of
@@ -59,14 +60,24 @@ class _Series:
 class SubjectEvents:
     """The events of one subject by kind, from which a rule selects those of one node."""
 
-    def __init__(self, timeline: Timeline, index: EventIndex, subset: ByKind | None = None) -> None:
-        """Take the timeline of a subject and the index of its history; `subset` limits the events to these."""
-        self.timeline, self._index = timeline, index
-        self._is_node = timeline.subject.kind is SubjectKind.NODE
-        self.nodes = [timeline.subject.key] if self._is_node else nodes_of(timeline)
-        everything = index.by_kind if self._is_node else by_kind(timeline.events)
+    def __init__(self, key: SubjectKey, index: EventIndex, subset: ByKind | None = None) -> None:
+        """Take the key of a subject, or of a node without events of its own, and the index of its history.
+
+        `subset` limits the events to these.
+        """
+        self.key, self._index = key, index
+        self._is_node = key[0] is SubjectKind.NODE
+        events = () if self._is_node else index.history.timelines.events_of(key)
+        self.nodes = [key[1]] if self._is_node else nodes_of(events)
+        everything = index.by_kind if self._is_node else by_kind(events)
         self._by_kind = everything if subset is None else subset
         self.is_node_fallback = subset is not None  # the lines name no subject, so they count for the node
+
+    @property
+    def entity(self) -> Entity:
+        """Return the subject, which is described only when it is asked for."""
+        timeline = self._index.history.timelines.get(self.key)
+        return timeline.subject if timeline else node_entity(self.key[1])
 
     def can_hold(self, prefilter: RulePrefilter) -> bool:
         """Return whether the events of the subject and of the nodes can have the order that the rule requires."""
@@ -85,7 +96,7 @@ class SubjectEvents:
         """
         series = [self._by_kind[kind] for kind in prefilter.kinds if kind in self._by_kind]
         if self._is_node:
-            key = self.timeline.subject.key
+            key = self.key[1]
             unnamed_kinds = {*prefilter.kinds} - (prefilter.positive if len(self._index.nodes) > 1 else frozenset())
             on_node = (
                 e for events in series for e in events if e.node == key or (not e.node and e.kind in unnamed_kinds)
@@ -131,6 +142,7 @@ class EventIndex:
         self.history, self.entries = history, entries
         self.dialect: Callable[[str], Dialect] = cache(partial(dialect_of, history))
         self.by_kind = by_kind(history.events)
+        self.outputs: dict[Origin, bool] = {}  # lines, and whether a container printed them
         self.nodes = {event.node for event in history.events if event.node}
         self._subjects_of_kind: dict[str, set[SubjectKey]] = defaultdict(set)
         of_node: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
@@ -157,7 +169,7 @@ class EventIndex:
             for key in self._possible_subjects(prefilter):
                 by_subject[key].append(prefilter)
         for key in sorted(by_subject):
-            yield SubjectEvents(self._timeline(key), self), by_subject[key]
+            yield SubjectEvents(key, self), by_subject[key]
         for prefilter in prefilters:
             for subject in self._unclaimed(prefilter) if prefilter.rule.or_node else ():
                 yield subject, [prefilter]
@@ -178,11 +190,7 @@ class EventIndex:
         known_nodes = {"", *nodes} if nodes else nodes  # events without a node may belong to a known node
         unclaimed = {kind: [e for e in self.by_kind.get(kind, ()) if e.origin not in lines] for kind in prefilter.kinds}
         for node in sorted({event.node for kind in positive for event in unclaimed[kind]} - known_nodes):
-            yield SubjectEvents(self._timeline((SubjectKind.NODE, node)), self, unclaimed)
-
-    def _timeline(self, key: SubjectKey) -> Timeline:
-        """Return the timeline of a subject; an empty one for a node without events of its own."""
-        return self.history.timelines.get(key) or Timeline(node_entity(key[1]), ())
+            yield SubjectEvents((SubjectKind.NODE, node), self, unclaimed)
 
     def _possible_subjects(self, prefilter: RulePrefilter) -> Iterable[SubjectKey]:
         """Return the subjects of the rule's kind with an event for each clause, on themselves or on their node."""
@@ -246,6 +254,6 @@ def episodes(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
     yield events[start:]
 
 
-def nodes_of(timeline: Timeline) -> list[str]:
-    """Return the nodes in the events of the subject; [""] if no event has one."""
-    return sorted({event.node for event in timeline.events if event.node}) or [""]
+def nodes_of(events: Iterable[Event]) -> list[str]:
+    """Return the nodes in the events of a subject; [""] if no event has one."""
+    return sorted({event.node for event in events if event.node}) or [""]

@@ -12,6 +12,7 @@ from kvdiag.formats.authors import CONTAINED, Rank, is_output, program_in_name, 
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.layout import provenance_of
 from kvdiag.model.event import NAMELESS, Event, event_order
+from kvdiag.model.record import Origin
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
@@ -81,7 +82,7 @@ def _on_subject(prefilter: RulePrefilter, subject: SubjectEvents, index: EventIn
         judged = ((_matches(rule, part, node, index), part) for part in divided)
         found = [(matches, part) for matches, part in judged if matches]
         for matches, part in _surest_parts(found, rule, subject):
-            yield _finding(rule, _subject_at(subject.timeline.subject, node, part.events, rule), matches, part, index)
+            yield _finding(rule, _subject_at(subject.entity, node, part.events, rule), matches, part, index)
 
 
 def _surest_parts(
@@ -109,7 +110,7 @@ def _matches(rule: Rule, part: Part, node: str, index: EventIndex) -> list[RuleM
             match.bound,
             (
                 *_match_doubts(match, index.history),
-                *_author_doubts(match),
+                *_author_doubts(match, index),
                 *_clock_doubts(rule, match, part, index.history),
             ),
         )
@@ -186,10 +187,10 @@ def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
     return iter(dict.fromkeys(found))
 
 
-def _author_doubts(match: RuleMatch) -> Iterator[Doubt]:
+def _author_doubts(match: RuleMatch, index: EventIndex) -> Iterator[Doubt]:
     """Yield a doubt if only logs of containers, whose names a user may choose, show the fault."""
     lines = [event for events in match.bound.values() for event in events]
-    if lines and all(map(_is_of_user, lines)):
+    if lines and all(_is_of_user(line, index.outputs) for line in lines):
         yield Doubt(DoubtReason.AUTHOR, text=min(line.origin.source for line in lines))
 
 
@@ -214,13 +215,19 @@ def _may_change(match: RuleMatch, end: End, severity: Severity) -> bool:
     return end.at is None and severity is not Severity.INFO and not is_claimed
 
 
-def _is_of_user(event: Event) -> bool:
-    """Return whether a container printed the line whose name a user may have chosen, or that has no name."""
+def _is_of_user(event: Event, outputs: dict[Origin, bool]) -> bool:
+    """Return whether a container printed the line whose name a user may have chosen, or that has no name.
+
+    `outputs` has whether lines are a container's, as far as they were asked for: one line is in many matches.
+    """
     rank, is_called = _log_rank(event.origin.source)
     if rank is not None or is_called:
         return rank is Rank.NAMED
-    peeled = peel(event.logged)
-    return peeled.carrier in CONTAINED or is_output(peeled.carrier, peeled.ident)
+    known = outputs.get(event.origin)
+    if known is None:
+        peeled = peel(event.logged)
+        known = outputs[event.origin] = peeled.carrier in CONTAINED or is_output(peeled.carrier, peeled.ident)
+    return known
 
 
 @lru_cache(4096)

@@ -179,16 +179,15 @@ class FindingGraph:
 
     def _used_subjects(self, subject: SubjectKey) -> Iterator[SubjectKey]:
         """Yield the subjects that a subject uses; for a container or sandbox also the volumes of its pod."""
-        timeline = self._history.timelines.get(subject)
-        for used in timeline.uses if timeline else ():
+        linked_to = self._history.timelines.linked_to
+        for used in linked_to(subject):
             if used[0] is not subject[0]:
                 yield used
         uid = next((found.subject.ids.get("pod_uid", "") for found in self.by_subject[subject]), "")
         if uid and subject[0] in _OF_A_POD:
             pod = (SubjectKind.POD, uid)
             yield pod
-            of_pod = self._history.timelines.get(pod)
-            yield from (used for used in (of_pod.uses if of_pod else ()) if used[0] is SubjectKind.VOLUME)
+            yield from (used for used in linked_to(pod) if used[0] is SubjectKind.VOLUME)
 
     def _drivers(self, finding: Finding) -> set[str]:
         found = {finding.subject.ids.get("driver", "")}

@@ -33,7 +33,7 @@ class Umbrellas:
 
     def is_explained(self, prefilter: RulePrefilter, subject: SubjectEvents, found: Iterable[Finding]) -> bool:
         """Return whether one of the findings on the subject explains all that the rule may find there."""
-        if not is_umbrella(prefilter) or subject.timeline.subject.kind is SubjectKind.NODE:
+        if not is_umbrella(prefilter) or subject.key[0] is SubjectKind.NODE:
             return False
         causes = [one for one in found if self._may_explain(one, prefilter.rule)]
         if not causes:

@@ -30,7 +30,7 @@ def read(data):
     """Give the events of a log, and how many lines were recognized."""
     (one,) = read_source(TextInput("csi.log", data), *known(), [].append, lambda _name, _size: None)
     events = [
-        (event[0], event.match.kind, event.match.refs, dict(event.match.attrs), *event[2:])
+        (*event[:1], event.match.kind, *event.match.meaning, event.line, one.log.texts[event.text_at], *event[4:])
         for event in one.log.raw_events
     ]
     return events, one.recognised

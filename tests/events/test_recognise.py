@@ -49,7 +49,9 @@ def told(raw_event):
 
 def said_where(reader):
     """Give what each raw event says, and where."""
-    return [(told(one), one.stamp, one.line, one.text, one.process, one.more) for one in reader.raw_events]
+    return [
+        (told(one), one.stamp, one.line, reader.texts[one.text_at], one.process, one.more) for one in reader.raw_events
+    ]
 
 
 def kinds(some):
@@ -70,9 +72,15 @@ def logrus(text, time="2024-07-15T03:49:34.060000000Z"):
 def test_a_line_and_what_it_names():
     """A raw_event has its kind, its time, its place, its words, and the names and values of the line."""
     line = klog(FAILED, level="E", file="nestedpendingoperations.go:348")
-    (one,) = raw_events("nothing", line)
+    reader = recogniser(["nothing", line])
+    (one,) = reader.raw_events
     kind, refs, attrs = told(one)
-    assert (kind, one.line, one.text.decode(), one.process.pid) == ("volume.unpublish.failed", 2, line, 1432)
+    assert (kind, one.line, reader.texts[one.text_at].decode(), one.process.pid) == (
+        "volume.unpublish.failed",
+        2,
+        line,
+        1432,
+    )
     assert {(ref.kind, ref.value) for ref in refs} >= {
         ("unique_name", UNIQUE),
         ("volume_handle", "vol-1"),
@@ -257,9 +265,10 @@ def test_a_text_that_is_no_log():
 
 def test_a_long_line():
     """A line of any length is read; only its beginning is kept as evidence."""
-    (one,) = raw_events(klog(FAILED + " x" * 50_000, level="E"))
+    reader = recogniser([klog(FAILED + " x" * 50_000, level="E")])
+    (one,) = reader.raw_events
     assert told(one)[0] == "volume.unpublish.failed"
-    assert len(one.text) == LONGEST_TEXT
+    assert len(reader.texts[one.text_at]) == LONGEST_TEXT
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"\x00", b"\x1b[31m", "é".encode(), b"\r\r"])

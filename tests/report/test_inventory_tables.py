@@ -23,7 +23,7 @@ ENDS = BEGINS + 600 * SECOND
 
 def row(name: str = "default/web-0", *, kind: SubjectKind = SubjectKind.POD, **more) -> InventoryRow:
     ids = {"pod_uid": "u-1"} if kind is SubjectKind.POD else {"volume_handle": "h-1"}
-    told = Event(BEGINS, "pod.added", "kubelet", (), {}, Origin("k", 1), "n1", b"", BEGINS)
+    told = Event(BEGINS, "pod.added", "kubelet", (), {}, Origin("k", 1), "n1", (b"",), BEGINS)
     life = Lifecycle(
         subject=Entity(kind=kind, key=name, name=name, ids=ids),
         machine="pod/1.27",

@@ -69,7 +69,7 @@ def data_of(page: str) -> dict[str, object]:
 def event(number: int, text: str, time: int = BEGINS) -> Event:
     """Give an event of a pod."""
     return Event(
-        time, "pod.sync.failed", "kubelet", (), {}, Origin("kubelet.log", number), "worker-1", text.encode(), time
+        time, "pod.sync.failed", "kubelet", (), {}, Origin("kubelet.log", number), "worker-1", (text.encode(),), time
     )
 
 

@@ -86,7 +86,9 @@ def test_sarif_as_github_reads_it():
     """Each result has a place with a whole region, and what it is known again by: the same in every run and folder."""
     cause = incident().findings[0]
     possible = about(cause, "x", verdict=Verdict.POSSIBLE, evidence=())
-    far = cause.evidence[0].event._replace(origin=Origin("/var/log/a b#1.log", 7), logged="\U0001f600".encode())
+    far = cause.evidence[0].event._replace(
+        origin=Origin("/var/log/a b#1.log", 7), texts=("\U0001f600".encode(),), text_at=0
+    )
     away = about(cause, "y", evidence=(cause.evidence[0]._replace(event=far),))
     (run,) = json.loads(written("sarif", incident()._replace(findings=(cause, possible, away))))["runs"]
     places = [one["locations"][0]["physicalLocation"] for one in run["results"]]

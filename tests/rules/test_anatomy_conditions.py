@@ -18,7 +18,7 @@ from kvdiag.rules.selection import selects
 
 def event(error):
     """Return a failed staging with an error."""
-    return Event(0, KIND, "kubelet", (), {"error": error}, Origin("kubelet.log", 1), "node-a", b"", 0)
+    return Event(0, KIND, "kubelet", (), {"error": error}, Origin("kubelet.log", 1), "node-a", (b"",), 0)
 
 
 KIND = "volume.stage.failed"

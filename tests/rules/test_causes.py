@@ -21,7 +21,7 @@ RULE = one_rule(events={"failed": Selector("failed", ("a.failed",))}, cause_from
 def event(time: int, kind: str, text: str, **attrs: str) -> Event:
     """Give an event of kubelet with an error."""
     values = {"error": text, **attrs} if text else attrs
-    return Event(time, kind, "kubelet", (), values, Origin("kubelet.log", time), "node-a", text.encode(), time)
+    return Event(time, kind, "kubelet", (), values, Origin("kubelet.log", time), "node-a", (text.encode(),), time)
 
 
 def test_the_strongest_error_of_the_named_events():
@@ -49,7 +49,7 @@ def test_no_error():
 
 def test_an_event_without_an_error_is_read_as_a_line():
     """Of an event that has no error the line is read."""
-    plain = event(5, "a.failed", "")._replace(logged=b"mount: unknown filesystem type 'widgetfs'")
+    plain = event(5, "a.failed", "")._replace(texts=(b"mount: unknown filesystem type 'widgetfs'",))
     read = read_cause(errors_of(RULE, part_of(RULE, [plain]).selected, 0, 9))
     assert read is not None
     assert read.primitive == "FSTYPE_UNKNOWN"

@@ -15,7 +15,7 @@ ID = "24bee860a677b045e22fb764067cee0dbddeaeb2ac68ccd229b26418d24cf2e6"
 def event(kind: str, time: int, container: str = "", **attrs: str) -> Event:
     """Give an event of a container."""
     refs = (Ref("container_id", container),) if container else ()
-    return Event(time, kind, "kubelet", refs, attrs, Origin("kubelet.log", time), "worker-1", b"", time)
+    return Event(time, kind, "kubelet", refs, attrs, Origin("kubelet.log", time), "worker-1", (b"",), time)
 
 
 @pytest.mark.parametrize(

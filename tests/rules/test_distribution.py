@@ -26,7 +26,7 @@ VERBS = [
 def seen(*lines, node="n1", source="node.log", versions=()):
     """Give a history of one node with these lines."""
     events = tuple(
-        Event(number, "k", "kubelet", (), {}, Origin(source, number), node, line.encode(), number)
+        Event(number, "k", "kubelet", (), {}, Origin(source, number), node, (line.encode(),), number)
         for number, line in enumerate(lines, 1)
     )
     told = tuple(SeenVersion("kubelet", version, "banner", node) for version in versions)

@@ -29,7 +29,7 @@ RULE = one_rule(
 
 def event(kind: str, begins: int, ends: int, node: str = "n1") -> Event:
     """An event from and until so many microseconds after noon."""
-    return Event(NOON + begins, kind, "kubelet", (), {}, Origin("log", 1), node, kind.encode(), NOON + ends)
+    return Event(NOON + begins, kind, "kubelet", (), {}, Origin("log", 1), node, (kind.encode(),), NOON + ends)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_what_is_near(begins: int, ends: int, node: str, seen: bool) -> None:
     pod = Entity(kind=SubjectKind.POD, key="uid", name="shop/web-0")
     place = Entity(kind=SubjectKind.NODE, key=node, name=node)
     timelines = {
-        (SubjectKind.POD, "uid"): Timeline(pod, (own,), frozenset()),
-        (SubjectKind.NODE, node): Timeline(place, (near,), frozenset()),
+        (SubjectKind.POD, "uid"): Timeline(pod, (own,)),
+        (SubjectKind.NODE, node): Timeline(place, (near,)),
     }
     history = History(
         events=(own, near),

@@ -55,7 +55,9 @@ HOSTILE = [
 
 def event(second, refs=(), **attrs):
     """Give an event that names these things and says these values."""
-    return Event(second * SECOND, "k", "", tuple(Ref(*ref) for ref in refs), attrs, Origin("log", second), "", b"", 0)
+    return Event(
+        second * SECOND, "k", "", tuple(Ref(*ref) for ref in refs), attrs, Origin("log", second), "", (b"",), 0
+    )
 
 
 def slots(rule):

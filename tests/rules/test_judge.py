@@ -32,7 +32,7 @@ def event(kind, second, line=0, *, lasts=0, count=1, source="log", **attrs):
     """Give an event so many seconds after noon; its line is its second unless said otherwise."""
     time = NOON + round(second * SECOND)
     origin = Origin(source, line or round(second * 10) + 1)
-    return Event(time, kind, "kubelet", (), attrs, origin, "", kind.encode(), time + lasts * SECOND, count)
+    return Event(time, kind, "kubelet", (), attrs, origin, "", (kind.encode(),), time + lasts * SECOND, count)
 
 
 def events(text):

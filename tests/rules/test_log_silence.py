@@ -17,7 +17,7 @@ NOON = 1_720_008_000_000_000
 def failure(second, backoff=""):
     """Give a failure so many seconds after noon."""
     time, attrs = NOON + round(second * SECOND), {"backoff": backoff} if backoff else {}
-    return Event(time, "failed", "kubelet", (), attrs, Origin("log", round(second)), "n", b"failed", time)
+    return Event(time, "failed", "kubelet", (), attrs, Origin("log", round(second)), "n", (b"failed",), time)
 
 
 def reasons(failures, ends, component="kubelet", *, is_poll=False):

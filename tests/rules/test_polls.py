@@ -15,7 +15,7 @@ def event(kind, second, *, count=1, lasts=0):
     """Give an event, or a folded poll."""
     time = second * SECOND
     return Event(
-        time, kind, "kubelet", (), {}, Origin("log", second + 100), "", kind.encode(), time + lasts * SECOND, count
+        time, kind, "kubelet", (), {}, Origin("log", second + 100), "", (kind.encode(),), time + lasts * SECOND, count
     )
 
 

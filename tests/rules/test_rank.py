@@ -57,15 +57,9 @@ def finding(
 
 def ranked(findings, uses=()):
     """Give what each finding is explained by, in the order in which they are told; `uses` are links of subjects."""
-    timelines = {
-        (f.subject.kind, f.subject.key): Timeline(
-            f.subject, (), frozenset(other for one, other in uses if one == (f.subject.kind, f.subject.key))
-        )
-        for f in findings
-    }
-    history = History(
-        events=(), timelines=GivenTimelines(timelines), coverage=(), versions=(), begins=NOON, ends=NOON + DAY
-    )
+    timelines = {(f.subject.kind, f.subject.key): Timeline(f.subject, ()) for f in findings}
+    linked = {key: frozenset(other for one, other in uses if one == key) for key in timelines}
+    history = History((), GivenTimelines(timelines, linked), (), (), NOON, NOON + DAY)
     return [(f.key, f.explained_by, f.role) for f in rank(findings, history)]
 
 
@@ -247,11 +241,9 @@ def test_a_driver_is_that_of_all_its_volumes():
     waits = about("mount-timeout-umbrella", begins=5)
     for driver, by in (("csi.example.org", hung.key), ("other.example.org", None)):
         used = Entity(VOLUME, "w", "w", {"node": "n1", "driver": driver})
-        timelines = {
-            (POD, "p"): Timeline(waits.subject, (), frozenset({(VOLUME, "w")})),
-            (VOLUME, "w"): Timeline(used, ()),
-        }
-        history = History((), GivenTimelines(timelines), (), (), NOON, NOON + DAY)
+        timelines = {(POD, "p"): Timeline(waits.subject, ()), (VOLUME, "w"): Timeline(used, ())}
+        linked = {(POD, "p"): frozenset({(VOLUME, "w")})}
+        history = History((), GivenTimelines(timelines, linked), (), (), NOON, NOON + DAY)
         assert {one.key: one.explained_by for one in rank([waits, hung], history)}[waits.key] == by
 
 
@@ -265,7 +257,9 @@ def test_the_deepest_cause_explains_and_the_way_is_told():
         about("node-not-ready", begins=4, **OF_NODE),
     ]
     for order in itertools.permutations(chain):
-        told = {one.rule.name: one for one in rank(list(order), History((), {}, (), (), NOON, NOON + DAY))}
+        told = {
+            one.rule.name: one for one in rank(list(order), History((), GivenTimelines(), (), (), NOON, NOON + DAY))
+        }
         assert {one.explained_by for name, one in told.items() if name != chain[0].rule.name} == {chain[0].key}
         assert told["node-not-ready"].through == ("containerd-crash", "runtime-unavailable", "pleg-not-healthy")
 
@@ -289,7 +283,7 @@ def test_an_own_cause_goes_before_a_wider_one():
 
 def with_line(made, step, line=1):
     """Give a finding that rests on a line, as its rule calls it."""
-    event = Event(NOON, "kind", "kubelet", (), {}, Origin("kubelet.log", line), "n1", b"", NOON)
+    event = Event(NOON, "kind", "kubelet", (), {}, Origin("kubelet.log", line), "n1", (b"",), NOON)
     return made._replace(evidence=(*made.evidence, Evidence(step, event)))
 
 
@@ -337,10 +331,10 @@ def test_a_symptom_without_a_cause_says_what_to_collect():
     """By what its capability needs, without the logs that are there, for its own time; a cause says nothing of that."""
     waits = about("reserve-sandbox-name")
     seen = Coverage("containerd", "n1", NOON, NOON + DAY, 0)
-    (told,) = rank([waits], History((), {}, (seen,), (), NOON, NOON + DAY))
+    (told,) = rank([waits], History((), GivenTimelines(), (seen,), (), NOON, NOON + DAY))
     assert told.collect[0] == "journalctl -k --since '2024-07-03 11:50:00 UTC' --until '2024-07-03 12:02:00 UTC'"
     assert not any("containerd" in command for command in told.collect)
-    explained = rank([waits, about("sandbox-create-hung")], History((), {}, (), (), NOON, NOON + DAY))
+    explained = rank([waits, about("sandbox-create-hung")], History((), GivenTimelines(), (), (), NOON, NOON + DAY))
     assert [one.collect for one in explained] == [(), ()]
 
 

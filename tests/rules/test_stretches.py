@@ -27,7 +27,7 @@ def event(kind, second, *, logged=LINE, source="kubelet.log", refs=(("pod_uid", 
     """Give an event of kubelet so many seconds after noon."""
     time = NOON + second * SECOND
     names = tuple(Ref(*ref) for ref in refs)
-    return Event(time, kind, "kubelet", names, attrs, Origin(source, second + 1), "", logged, time)
+    return Event(time, kind, "kubelet", names, attrs, Origin(source, second + 1), "", (logged,), time)
 
 
 def rule(when, **parts):

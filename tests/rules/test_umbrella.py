@@ -32,7 +32,7 @@ KINDS = ("busy", "failed", "done")
 
 def event(line, kind, at, attrs):
     """Give an event about the pod, so long after noon."""
-    return Event(NOON + at, kind, "kubelet", (), attrs, Origin("k.log", line), "n1", b"", NOON + at)
+    return Event(NOON + at, kind, "kubelet", (), attrs, Origin("k.log", line), "n1", (b"",), NOON + at)
 
 
 def history(failed_at, **attrs):

@@ -53,7 +53,7 @@ EVERYTHING = Scope()
 def filter_events(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
     """Yield events of `kinds` and of `ALWAYS`, the first and last, and those that show identities and nodes."""
     kept_kinds = kinds | ALWAYS
-    seen: set[tuple[object, ...]] = set()
+    seen: set[int] = set()  # hashes of names: the names themselves would take 20 MB of 100,000 events
     ends = (0, len(raw_events) - 1)
     starts = [at for at, raw_event in enumerate(raw_events) if raw_event[1].entry.kind in STARTS]
     kept_positions = {at for start in starts for at in _last_before_start(raw_events, start)}
@@ -61,10 +61,10 @@ def filter_events(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> It
     for at, raw_event in enumerate(raw_events):
         match = raw_event[1]
         if match.entry.kind in kept_kinds:
-            seen.add(tuple(match.linking))
+            seen.add(hash(tuple(match.linking)))
             yield raw_event
-        elif (names := tuple(match.linking)) and names not in seen:
-            seen.add(names)
+        elif (names := tuple(match.linking)) and hash(names) not in seen:
+            seen.add(hash(names))
             yield raw_event
         elif at in ends or at in kept_positions:
             yield raw_event

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.events.raw_events import EventMatch, RawEvent
+from kvdiag.events.raw_events import RawEvent
 from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import COMBINED, DRIVER, Attribution, file_of
@@ -27,7 +27,7 @@ from kvdiag.history.correlate.event_filter import (
 )
 from kvdiag.history.correlate.handover import handovers
 from kvdiag.history.correlate.identity import Identities
-from kvdiag.history.correlate.nodes import with_nodes
+from kvdiag.history.correlate.nodes import set_nodes
 from kvdiag.history.correlate.skew import disagreements, skews
 from kvdiag.history.correlate.snapshots import snapshot_events
 from kvdiag.history.correlate.timelines import LogTimelines, divide, of_logs
@@ -60,10 +60,11 @@ def build_history(
     found += list(snapshot_events(snapshots, found))
     entries = {id(s.match.entry): s.match.entry for t in logs for s in t.raw_events}.values()
     places = {one.source: one.place for one in logs} | {one.source: one.place for one in snapshots}
-    unique = join_polls(
-        without_records(without_copies(sorted(found, key=event_order))), {entry.kind for entry in entries if entry.poll}
-    )
-    events = with_nodes(unique, places)
+    found.sort(key=event_order)
+    polls = {entry.kind for entry in entries if entry.poll}
+    events = join_polls(without_records(without_copies(found)), polls)
+    del found
+    set_nodes(events, places)
     wide = {entry.kind for entry in entries if entry.scope == "node"}
     coverage = tuple(coverages(_parts_by_component(logs, clocks, events), _suppressed(events), _started(events)))
     history = joined_history(events, wide, coverage, (*given_versions, *printed(events), *inferred(spans)))
@@ -103,7 +104,7 @@ def _events(
     for log in logs:
         clock, by = clocks[log.source], log.attribution
         for raw_event in log.raw_events if kinds is None else filter_events(log.raw_events, kinds):
-            yield _event(raw_event, log.source, by, clock)
+            yield _event(raw_event, log, by, clock)
 
 
 def _span_of(events: Sequence[Event]) -> tuple[int, int]:
@@ -116,21 +117,24 @@ def _reach(logs: Sequence[LogEvents], clocks: Mapping[str, SourceClock]) -> tupl
     return min((begins for begins, _ in spans), default=0), max((ends for _, ends in spans), default=0)
 
 
-def _event(raw_event: RawEvent, source: str, by: Attribution, clock: SourceClock) -> Event:
-    stamp, match, line, text, process, more = raw_event
+def _event(raw_event: RawEvent, log: LogEvents, by: Attribution, clock: SourceClock) -> Event:
+    stamp, match, line, text_at, process, more = raw_event
     time, (refs, attrs) = clock.utc(stamp, line), match.meaning
-    component, origin = _component_of(match, process, by, text), Origin(source, line)
+    component, origin = _component_of(raw_event, log, by), Origin(log.source, line)
     kind, node = match.entry.kind, process.node
     if more is None:
-        return Event(time, kind, component, refs, attrs, origin, node, text, time)
-    return Event(time, kind, component, refs, attrs, origin, node, text, clock.utc(more[1], line), more[0])
+        return Event(time, kind, component, refs, attrs, origin, node, log.texts, time, 1, text_at)
+    return Event(
+        time, kind, component, refs, attrs, origin, node, log.texts, clock.utc(more[1], line), more[0], text_at
+    )
 
 
-def _component_of(match: EventMatch, process: Process, by: Attribution, line: bytes) -> str:
+def _component_of(raw_event: RawEvent, log: LogEvents, by: Attribution) -> str:
     """Return the component of an event; of a crash the crashed program. In a process of several, the file decides."""
+    _, match, _, text_at, process, _ = raw_event
     entry = match.entry
     known = entry.component or match.attr("program")
-    caller = file_of(line) if not known and process.ident in COMBINED else ""
+    caller = file_of(log.texts[text_at]) if not known and process.ident in COMBINED else ""
     return by.author_of_words(known, process.ident, caller, is_call=entry.is_call)
 
 
@@ -158,14 +162,14 @@ def _parts_by_component(
         is_controller = not _serves(log, NODE_CALLS) and _serves(log, CONTROLLER_CALLS)
         for first, last in _edges_by_process(log):
             process = first.process
-            component = _component_of(first.match, process, by, first.text)
+            component = _component_of(first, log, by)
             if component == DRIVER and (is_controller or first.match.entry.component == CONTROLLER):
                 component = CONTROLLER
             key = (component, "" if component in CONTROLLERS else process.node or nodes.get(log.source, ""))
             if key not in parts:
                 parts[key] = SourceCoverage(*_span(log, clock), gaps=illegible)
             times = sorted((clock.utc(first.stamp, first.line), clock.utc(last.stamp, last.line)))
-            is_row = _is_row(first) and _is_row(last)
+            is_row = _is_row(first, log.texts) and _is_row(last, log.texts)
             parts[key].add(times[0], times[1], 0 if is_row else _verbosity(first), process.pid)
             parts[key].is_events &= is_row
         for key, part in parts.items():
@@ -173,9 +177,9 @@ def _parts_by_component(
     return by_component
 
 
-def _is_row(raw_event: RawEvent) -> bool:
+def _is_row(raw_event: RawEvent, texts: Sequence[bytes]) -> bool:
     """Return whether it is a row of kubectl events, and not a log line."""
-    body = read_body(peel(raw_event.text).body)
+    body = read_body(peel(texts[raw_event.text_at]).body)
     return body is not None and body.format in ROWS
 
 

@@ -26,31 +26,25 @@ _EARLY = 2 * SECOND  # by which the clocks of controller and node may differ
 Places = Mapping[str, Provenance]
 
 
-def with_nodes(events: Sequence[Event], places: Places) -> list[Event]:
-    """Return the events, in order of time, with their nodes; empty if unknown."""
+def set_nodes(events: list[Event], places: Places) -> None:
+    """Give the events, in order of time, their nodes; empty if unknown. In place: of 100,000 events 16 MB."""
     of_nodes = [event for event in events if not event.is_from_controller]
     by_source = _Sources(events, of_nodes, places).names()
     local = {event.node for event in of_nodes if event.node} | set(by_source.values())
     only = next(iter(local)) if len(local) == 1 else ""
     scheduled = _Scheduled(events)
-    if len(of_nodes) == len(events):
-        return [
-            event
-            if event.node
-            else _with_node(event, by_source.get(event.origin.source) or scheduled.node(event) or only)
-            for event in events
-        ]
-    aliases = _aliases(events, by_source, local)
-    attachments = _attachments(events, local | _named_nodes(events))
-    placed = []
-    for event in events:
+    is_mixed = len(of_nodes) < len(events)
+    del of_nodes
+    aliases = _aliases(events, by_source, local) if is_mixed else {}
+    attachments = _attachments(events, local | _named_nodes(events)) if is_mixed else {}
+    for at, event in enumerate(events):
         if event.is_from_controller:
             node = event.ref("node") or attachments.get(event.ref("attachment"), "")
             node = aliases.get(node, node) or scheduled.node(event)
         else:
             node = event.node or by_source.get(event.origin.source) or scheduled.node(event) or only
-        placed.append(event if node == event.node else _with_node(event, node))
-    return placed
+        if node != event.node:
+            events[at] = _with_node(event, node)
 
 
 class _Scheduled:
@@ -70,8 +64,8 @@ class _Scheduled:
 
 def _with_node(event: Event, node: str) -> Event:
     """Return the event with that node; `_replace` takes three times as long."""
-    time, kind, component, refs, attrs, origin, _, logged, ends, count = event
-    return Event(time, kind, component, refs, attrs, origin, node, logged, ends, count)
+    time, kind, component, refs, attrs, origin, _, texts, ends, count, text_at = event
+    return Event(time, kind, component, refs, attrs, origin, node, texts, ends, count, text_at)
 
 
 class _Sources:

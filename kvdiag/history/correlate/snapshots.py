@@ -66,6 +66,6 @@ def snapshot_events(snapshots: Sequence[Snapshot], events: Sequence[Event]) -> I
                 attrs=fact.attrs,
                 origin=Origin(file.source, fact.line),
                 node=fact.node,
-                logged=fact.text.encode("utf-8", "replace"),
+                texts=(fact.text.encode("utf-8", "replace"),),
                 ends=time,
             )

@@ -66,6 +66,7 @@ class LogTimelines(Timelines):
         """Take the events of each subject in order of time."""
         self._by_subject, self._identities = by_subject, identities
         self._made: dict[SubjectKey, Timeline] = {}
+        self._linked: dict[SubjectKey, frozenset[SubjectKey]] = {}
 
     def __getitem__(self, key: SubjectKey) -> Timeline:
         """Return the timeline of a subject."""
@@ -73,7 +74,7 @@ class LogTimelines(Timelines):
         if timeline is None:
             events = self._by_subject[key]
             entity = describe(key, events, self._identities)
-            timeline = self._made[key] = Timeline(entity, tuple(events), frozenset(self._uses(key)))
+            timeline = self._made[key] = Timeline(entity, tuple(events))
         return timeline
 
     def __iter__(self) -> Iterator[SubjectKey]:
@@ -88,14 +89,19 @@ class LogTimelines(Timelines):
         """Return the events of a subject in order of time."""
         return self._by_subject[key]
 
-    def _uses(self, key: SubjectKey) -> set[SubjectKey]:
+    def linked_to(self, key: SubjectKey) -> frozenset[SubjectKey]:
         """Return the other subjects in the lines of a subject: they use each other."""
-        uses: set[SubjectKey] = set()
+        linked = self._linked.get(key)
+        if linked is None:
+            linked = self._linked[key] = frozenset(self._in_lines_of(key)) - {key}
+        return linked
+
+    def _in_lines_of(self, key: SubjectKey) -> Iterator[SubjectKey]:
+        """Yield the subjects in the lines of a subject, some several times."""
         seen: set[tuple[Ref, ...]] = set()
-        for event in self._by_subject[key] if key[0] is not SubjectKind.NODE else ():
+        for event in self._by_subject.get(key, ()) if key[0] is not SubjectKind.NODE else ():
             if event.refs not in seen and event.kind not in HANDED_OVER:
                 if self._identities.is_lasting(event.refs):
                     seen.add(event.refs)
                 subjects = _subjects(event, self._identities)
-                uses.update(subjects if len(subjects) <= MOST_LINKED else ())
-        return uses - {key}
+                yield from subjects if len(subjects) <= MOST_LINKED else ()

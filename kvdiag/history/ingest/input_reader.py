@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from kvdiag.base.errors import InputError, skip_faults
 from kvdiag.base.processes import LostProcessError, Processes, can_copy
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.packed_events import Events, pack, unpack
 from kvdiag.events.vocabulary import Vocabulary
 from kvdiag.history.ingest.blocks import Input
@@ -203,7 +204,7 @@ class InputReader:
         elif source.name != self._undivided:
             first_line = self._log.lines
             source = source._replace(problem=self._problem)
-            part = read_stretch(source, self._readers, self._problem, self._count, first_line)
+            part = read_stretch(source, self._readers, self._problem, self._count, first_line, self._log.texts)
             yield from self._add_stretch(source, part)
 
     def _read_whole(self, source: Input) -> Iterator[LogRead]:
@@ -219,9 +220,9 @@ class InputReader:
         self._begin(source)
         for part in parts:
             if source.is_stretch:
-                yield from self._add_stretch(source, part and self._unpacked(part, self._log.lines))
+                yield from self._add_stretch(source, part and self._unpacked(part, self._log.lines, self._log.texts))
             elif part is not None:
-                read, columns, *_ = self._unpacked(part, 0)
+                read, columns, *_ = self._unpacked(part, 0, LineTexts())
                 if self._readers.listeners is not None and columns is not None:
                     self._readers.listeners.begin(read.log.source).extend(columns, 0)
                 yield from self._counted(read)
@@ -243,15 +244,16 @@ class InputReader:
         if self._room < 0:
             raise TooManyEventsError
 
-    def _unpacked(self, part: Part, first_line: int) -> Part:
-        """Return a part with its events; `first_line` lines of the log are before it."""
+    def _unpacked(self, part: Part, first_line: int, texts: LineTexts) -> Part:
+        """Return a part with its events; `first_line` lines of the log are before it, `texts` get those of the part."""
         if part.packed is None:
             return part
         read = part.read
-        raw_events, rpc_lines, polls = unpack(part.packed, self._readers.vocabulary, first_line)
+        raw_events, _, rpc_lines, polls = unpack(part.packed, self._readers.vocabulary, first_line, texts)
         log = replace(
             read.log,
             raw_events=raw_events,
+            texts=texts,
             lines=read.log.lines + first_line,
             damaged=tuple((begins + first_line, ends + first_line) for begins, ends in read.log.damaged),
         )
@@ -303,8 +305,8 @@ def _packed(part: Part | None, vocabulary: Vocabulary) -> Part | None:
     if part is None:
         return None
     log, *_, rpc_lines, polls = part.read
-    packed = pack(Events(log.raw_events, rpc_lines, polls), vocabulary)
-    read = part.read._replace(log=replace(log, raw_events=()), rpc_lines=(), polls=())
+    packed = pack(Events(log.raw_events, log.texts, rpc_lines, polls), vocabulary)
+    read = part.read._replace(log=replace(log, raw_events=(), texts=LineTexts()), rpc_lines=(), polls=())
     return part._replace(read=read, packed=packed)
 
 

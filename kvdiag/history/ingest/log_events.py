@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, RawEvent
 from kvdiag.events.timestamp_reader import Process
 from kvdiag.formats.authors import DRIVER, SIDECARS, Attribution, byline, program_in_name
@@ -29,7 +30,7 @@ def _count_components(raw_events: Iterable[RawEvent]) -> Counter[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class LogEvents:
-    """The raw events of one log in order of lines, on the log's own clock.
+    """The raw events of one log in order of lines, on the log's own clock; their lines are in `texts`.
 
     `first` and `last` are the stamps of the first and last line that has a time (microseconds, maybe year-less),
     `first_yearless` that of the first klog line that was read and has no year.
@@ -47,6 +48,7 @@ class LogEvents:
     first: int | None
     last: int | None
     lines: int
+    texts: LineTexts = field(default_factory=LineTexts)
     wordings: frozenset[int] = frozenset()
     yearless: bool = False
     first_yearless: int | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kvdiag.base.clock import is_yearless
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, Match, RawEvent, RpcLine
 from kvdiag.events.recognise import Recogniser
 from kvdiag.events.timestamp_reader import Process, TimestampReader
@@ -146,14 +147,14 @@ def read_source(
     Errors go to `problem`; the lines before them are used. Raise TooManyEventsError when there are more events than
     `how.room`, after the log with them.
     """
-    line_map, how = LineMap(), how or ReadOptions()
+    readers, line_map, how = LineReaders(vocabulary, scanner), LineMap(), how or ReadOptions()
     room = how.room
     has_log = False
     for name, part in sections(
         with_progress(read_blocks(source, problem, line_map, begins_record), source.name, progress)
     ):
         log_name = f"{source.name}/{name}" if name else source.name
-        log = LogReader(log_name, source, vocabulary, scanner, line_map, how.most_kept)
+        log = LogReader(log_name, source, readers, line_map, how.most_kept)
         is_passed_over, blocks = classify_section(name, part)
         if is_passed_over:
             log.survey.pass_over(blocks)
@@ -169,7 +170,7 @@ def read_source(
         room -= log.size
         has_log = True
     if not has_log:
-        yield LogReader(source.name, source, vocabulary, scanner, line_map).result()
+        yield LogReader(source.name, source, readers, line_map).result()
 
 
 def _read_blocks(
@@ -197,20 +198,20 @@ class LogReader:
         self,
         name: str,
         source: Input,
-        vocabulary: Vocabulary,
-        scanner: Scanner,
+        readers: LineReaders,
         line_map: LineMap,
         most_kept: int | None = None,
+        texts: LineTexts | None = None,
     ) -> None:
         """`name` is the log's name in reports; `line_map` has the line numbers of a rewritten input.
 
-        With `most_kept` only so many events and lines of calls are kept.
+        With `most_kept` only so many events and lines of calls are kept. `texts` are those of the log above a stretch.
         """
-        self.name, self._source, self._vocabulary, self._line_map = name, source, vocabulary, line_map
-        self._scanner, self._most_kept = scanner, most_kept
+        self.name, self._source, self._line_map, self._most_kept = name, source, line_map, most_kept
+        self._vocabulary, self._scanner, _ = readers
         self._place = section_provenance(name.removeprefix(source.name), source.place)
         by = Attribution(byline(name, self._place))
-        self._recogniser = Recogniser(vocabulary, is_named=source.is_named, by=by)
+        self._recogniser = Recogniser(readers.vocabulary, is_named=source.is_named, by=by, texts=texts)
         begins = source.begins if isinstance(source, Source) else 0
         self._is_dated = begins < DATED_BYTES
         whole = 1 if begins else WHOLE
@@ -286,6 +287,7 @@ class LogReader:
         log = LogEvents(
             source=self.name,
             raw_events=raw_events,
+            texts=recogniser.texts.copy(),
             first=first,
             last=last,
             lines=self._line_map.last or self._ends,

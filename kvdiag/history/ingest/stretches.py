@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.base.clock import is_unanchored, is_yearless
 from kvdiag.base.errors import InputError, skip_faults
+from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.packed_events import PackedEvents
 from kvdiag.events.raw_events import FOLD, Match, RawEvent, RpcLine
 from kvdiag.events.timestamp_reader import MOST_WRAPPED
@@ -107,12 +108,13 @@ def read_stretch(
     problem: Callable[[InputError], None],
     progress: Progress,
     first_line: int,
+    texts: LineTexts | None = None,
 ) -> Part | None:
-    """Read a stretch; `first_line` lines of the log are before it.
+    """Read a stretch; `first_line` lines of the log are before it, `texts` are those of the log.
 
     None if it must be read together with what follows, or if a bug in kvdiag was met, whose line is not known here.
     """
-    log = LogReader(source.name, source, readers.vocabulary, readers.scanner, LineMap())
+    log = LogReader(source.name, source, readers, LineMap(), texts=texts)
     listener = readers.listeners.detached() if readers.listeners is not None else None
     faults: list[InputError] = []
     repair = BlockRepair()
@@ -135,6 +137,7 @@ class StretchedLog:
         self._vocabulary = vocabulary
         self._pairing: CallPairing | None = None
         self._parts: list[Part] = []
+        self.texts = LineTexts()
         self._raw_events: list[RawEvent] = []
         self._calls: list[RawEvent] = []
         self._polls: dict[Match, RawEvent] = {}  # the last of each
@@ -170,7 +173,7 @@ class StretchedLog:
         begun = [begins for begins, _ in spans.values()] + [line.stamp for line in part.read.rpc_lines[:1]]
         if min(gaps, default=0) < -FOLD or any(map(is_unanchored, begun)):
             return False
-        copies = _copies(self._raw_events, events) if min(gaps, default=1) <= 0 else set[int]()
+        copies = _copies(self._raw_events, events, self.texts) if min(gaps, default=1) <= 0 else set[int]()
         counted = _count_polls(self._polls, part.read.polls)
         if counted or copies:
             events = [one for one in events if id(one) not in counted and one.line not in copies]
@@ -179,7 +182,7 @@ class StretchedLog:
             self._dated.append(part.read.log)
         self._newest |= {kind: max(ends, self._newest.get(kind, ends)) for kind, (_, ends) in spans.items()}
         self._add_calls(part.read.rpc_lines)
-        read = part.read._replace(log=replace(part.read.log, raw_events=()), rpc_lines=(), polls=())
+        read = part.read._replace(log=replace(part.read.log, raw_events=(), texts=LineTexts()), rpc_lines=(), polls=())
         self._parts.append(part._replace(read=read))
         return True
 
@@ -206,6 +209,7 @@ class StretchedLog:
         log = replace(
             first,
             raw_events=in_order([*self._raw_events, *self._calls]),
+            texts=self.texts,
             last=last.last,
             message_year=next((one.message_year for one in self._dated if one.message_year), None),
             mentioned_days=tuple(dict.fromkeys(day for one in self._dated for day in one.mentioned_days))[:MOST_DAYS],
@@ -245,18 +249,18 @@ def _spans(stamps: Sequence[int]) -> dict[bool, tuple[int, int]]:
     return {kind: (min(some), max(some)) for kind, some in kinds.items()}
 
 
-def _copies(before: Sequence[RawEvent], part: Sequence[RawEvent]) -> set[int]:
+def _copies(before: Sequence[RawEvent], part: Sequence[RawEvent], texts: Sequence[bytes]) -> set[int]:
     """Return the lines at the begin of a stretch that are equal to one at the end of the stretches before it.
 
     Rows of a table of events have only minutes or seconds: equal ones are different events.
     """
-    texts = {event.text for event in before[-_NEAR:]}
-    equal = [event for event in part[:_NEAR] if event.text in texts]
-    return {event.line for event in equal if not _is_row(event)}
+    known = {texts[event.text_at] for event in before[-_NEAR:]}
+    equal = {event.line: text for event in part[:_NEAR] if (text := texts[event.text_at]) in known}
+    return {line for line, text in equal.items() if not _is_row(text)}
 
 
-def _is_row(event: RawEvent) -> bool:
-    body = read_body(peel(event.text).body)
+def _is_row(text: bytes) -> bool:
+    body = read_body(peel(text).body)
     return body is not None and body.format in eventtable.FORMATS
 
 

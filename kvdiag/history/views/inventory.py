@@ -185,7 +185,8 @@ def _namespaces(timeline: Timeline, history: History) -> set[str]:
 
 
 def _used(timeline: Timeline, history: History) -> Iterator[Mapping[str, str]]:
-    for key in timeline.uses:
+    subject = timeline.subject
+    for key in history.timelines.linked_to((subject.kind, subject.key)):
         if key in history.timelines:
             yield history.timelines[key].subject.ids
 

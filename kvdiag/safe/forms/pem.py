@@ -104,7 +104,15 @@ class KeyRedactor:
         before = len(self._held)
         self._torn += block.torn
         done: list[bytes] = []
-        for line in lines:
+        at = 0
+        if not (self._alone or self._inside or _MARK in block.data):
+            while at < len(lines) and self._held:  # the end of what the block before began
+                done += self._next(lines[at])
+                at += 1
+            last = next((end for end in range(len(lines), at, -1) if not _is_body(lines[end - 1])), at)
+            done += lines[at:last]
+            at = last  # what this block may begin
+        for line in lines[at:]:
             done += self._next(line)
         if done:
             held = len(self._held)

@@ -40,7 +40,7 @@ def seen(stamp, *, sandbox="", entry=ENTRY, **attrs):
     """Give a raw_event without its line."""
     refs = (Ref("sandbox_id", sandbox),) if sandbox else ()
     return RawEvent(
-        stamp, EventMatch.known(entry, refs, {name: said for name, said in attrs.items() if said}), 0, b"", Process()
+        stamp, EventMatch.known(entry, refs, {name: said for name, said in attrs.items() if said}), 0, 0, Process()
     )
 
 

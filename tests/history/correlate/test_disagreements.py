@@ -27,7 +27,7 @@ def volume(**logs: str) -> list[Event]:
             time = NOON + int(minute) * MINUTE
             refs = (Ref("volume_handle", "vol-1"),)
             kind = KINDS[log].get(step, "node.booted")
-            made.append(Event(time, kind, log, refs, {}, Origin(log, number), "worker-1", b"", time))
+            made.append(Event(time, kind, log, refs, {}, Origin(log, number), "worker-1", (b"",), time))
     return made
 
 

@@ -43,7 +43,7 @@ def events(text: str, driver: str = "", mode: str = "") -> list[Event]:
         speaker = "" if step in CONTROLLER else node
         refs += (Ref("driver", driver),) if driver else ()
         attrs = {"access_mode": mode} if mode and step == "ask" else {}
-        made.append(Event(time, KINDS[step], "", refs, attrs, Origin("log", number), speaker, b"", time))
+        made.append(Event(time, KINDS[step], "", refs, attrs, Origin("log", number), speaker, (b"",), time))
     return sorted(made, key=lambda event: event.time)
 
 

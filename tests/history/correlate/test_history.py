@@ -92,8 +92,8 @@ def test_an_event_is_on_the_timeline_of_each_subject_it_names():
     pod = (SubjectKind.POD, UID)
     assert kinds(told, *pod) == ["pod.added", "pod.worker.created", "volume.unpublish.succeeded"]
     assert kinds(told, *volume) == ["volume.unpublish.succeeded"]
-    assert volume in told.timelines[pod].uses
-    assert pod in told.timelines[volume].uses
+    assert volume in told.timelines.linked_to(pod)
+    assert pod in told.timelines.linked_to(volume)
     assert (moment(told.begins), moment(told.ends)) == ("08:00:00", "08:00:02")
 
 

@@ -29,7 +29,9 @@ OLD_STAGING = f"{ROOT}/plugins/kubernetes.io/csi/pv/{PV}/globalmount"
 def event(second=0, kind="k", source="log", attrs=None, **names):
     """Give an event with these names, read as from a line."""
     refs = dict.fromkeys(ref for name, value in names.items() for ref in refs_of(name, value.encode()))
-    return Event(second * SECOND, kind, "", tuple(refs), attrs or {}, Origin(source, second), "", b"", second * SECOND)
+    return Event(
+        second * SECOND, kind, "", tuple(refs), attrs or {}, Origin(source, second), "", (b"",), second * SECOND
+    )
 
 
 def volumes(*events):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvdiag.events.made_names import attachment_name
-from kvdiag.history.correlate.nodes import with_nodes
+from kvdiag.history.correlate.nodes import set_nodes
 from kvdiag.model.event import Event, Ref
 from kvdiag.model.record import Origin, Provenance
 
@@ -16,7 +16,7 @@ def event(source, kind, *refs, component="kubelet", node="", second=0):
     """Give an event of a log."""
     time = second * SECOND
     names = tuple(Ref(*ref) for ref in refs)
-    return Event(time, kind, component, names, {}, Origin(source, 1), node, b"", time)
+    return Event(time, kind, component, names, {}, Origin(source, 1), node, (b"",), time)
 
 
 def controller(kind, *refs, second=0, component="kube-controller-manager", source="kcm.log"):
@@ -26,7 +26,9 @@ def controller(kind, *refs, second=0, component="kube-controller-manager", sourc
 
 def nodes(*events, places=None):
     """Give the node of each event."""
-    return [one.node for one in with_nodes(events, places or {})]
+    placed = list(events)
+    set_nodes(placed, places or {})
+    return [one.node for one in placed]
 
 
 def test_a_controllers_event_is_of_the_node_it_speaks_of():

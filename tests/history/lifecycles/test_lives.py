@@ -176,13 +176,13 @@ def test_a_cut_log_is_never_illegal(begins, ends, which):
 
 
 def replace_events(timeline: Timeline, events: tuple[Event, ...]) -> Timeline:
-    return Timeline(timeline.subject, events, timeline.uses)
+    return Timeline(timeline.subject, events)
 
 
 def event(kind: str, second: float, *, node: str = "n1", component: str = "kubelet", attrs=None, **refs: str) -> Event:
     time = int(second * SECOND)
     named = tuple(Ref(name, value) for name, value in refs.items())
-    return Event(time, kind, component, named, attrs or {}, Origin("kubelet.log", int(second * 10)), node, b"", time)
+    return Event(time, kind, component, named, attrs or {}, Origin("kubelet.log", int(second * 10)), node, (b"",), time)
 
 
 def volume(events: list[Event], **ids: str) -> Timeline:

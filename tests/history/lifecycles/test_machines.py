@@ -25,7 +25,7 @@ each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: 
 def event(kind: str, time: int, pod_uid: str = "", **attrs: str) -> Event:
     refs = (Ref("pod_uid", pod_uid),) if pod_uid else ()
     name = kind.partition(":")[0]
-    return Event(time, name, "kubelet", refs, attrs, Origin("kubelet.log", time // SECOND), "", b"", time)
+    return Event(time, name, "kubelet", refs, attrs, Origin("kubelet.log", time // SECOND), "", (b"",), time)
 
 
 def steps(machine, words: str, outages=()):

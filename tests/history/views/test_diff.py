@@ -19,7 +19,7 @@ def events(text: str) -> list[Event]:
     for number, word in enumerate(text.split()):
         kind, _, second = word.partition("@")
         time = round(float(second or number) * SECOND)
-        made.append(Event(time, kind, "kubelet", (), {}, Origin("log", number), "", kind.encode(), time))
+        made.append(Event(time, kind, "kubelet", (), {}, Origin("log", number), "", (kind.encode(),), time))
     return made
 
 

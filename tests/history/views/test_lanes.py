@@ -69,7 +69,7 @@ def test_some_subjects():
     """Lanes of a pod are its own and those of what it uses; its node and runtime tell of no other pod."""
     killed = history("containerd-killed")
     pod = next(key for key, one in killed.timelines.items() if one.subject.name == "default/p1")
-    only = {pod, *killed.timelines[pod].uses}
+    only = {pod, *killed.timelines.linked_to(pod)}
     every, some = build_lanes(killed), build_lanes(killed, only=only)
     assert {(lane.kind, lane.key) for lane in some.lanes if lane.kind not in {"node", "runtime"}} == {
         (str(kind), key) for kind, key in only

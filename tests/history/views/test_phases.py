@@ -107,7 +107,7 @@ def life(*told: tuple[str, int, str], kind: SubjectKind = SubjectKind.VOLUME, wa
 def event(kind: str, second: int, uid: str = "") -> Event:
     refs = (Ref("pod_uid", uid),) if uid else ()
     attrs = {"image": "i"} if kind.startswith("image.") else {}
-    return Event(second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", b"", second * SECOND)
+    return Event(second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", (b"",), second * SECOND)
 
 
 def test_retries_belong_to_the_part():
@@ -203,7 +203,7 @@ def say(kind: str, second: int, text: str = "", *, container: str = "", **attrs:
     """Give an event with its text, the container it names, and its values."""
     refs = (Ref("container_id", container),) if container else ()
     return Event(
-        second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", text.encode(), second * SECOND
+        second * SECOND, kind, "kubelet", refs, attrs, Origin("k", second), "n", (text.encode(),), second * SECOND
     )
 
 

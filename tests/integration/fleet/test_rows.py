@@ -30,7 +30,7 @@ def of_volume(*events: Event) -> list[dict]:
 
 def event(kind: str, *refs: Ref, text: str = "") -> Event:
     """Give an event of kubelet."""
-    return Event(0, kind, "kubelet", refs, {}, Origin("kubelet.log", 1), "n", text.encode(), 0)
+    return Event(0, kind, "kubelet", refs, {}, Origin("kubelet.log", 1), "n", (text.encode(),), 0)
 
 
 def test_only_events_that_other_nodes_may_be_judged_with():
