@@ -33,6 +33,7 @@ from kvdiag.report.phrases import (
     format_span,
     input_lines,
     input_summary,
+    no_alarm,
     nothing_found,
     safe_fix,
     span_sentence,
@@ -186,6 +187,11 @@ class ReportText:
         """How many findings there are of each rule, severity, verdict and role."""
         found = ((one.rule.name, one.severity.label, one.verdict, one.role) for one in self._report.findings)
         return Counter((self.safe(rule), severity, str(verdict), str(role)) for rule, severity, verdict, role in found)
+
+    @property
+    def no_alarm(self) -> SafeText:
+        """What is said of notes alone."""
+        return self.safe(no_alarm(notes(self._report.findings)))
 
     @property
     def silence(self) -> SafeText:
