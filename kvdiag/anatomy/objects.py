@@ -32,6 +32,8 @@ _VERBS = (
     "open|stat|lstat|statfs|mkdir|rmdir|unlinkat|read|write|remove|chmod|chown|lchown|readlink|openat|openat2|creat|"
     "rename|symlink|file|path|access|reading|directory|folder|writing file|unmount|listing|watch|inotify_add_watch"
 )
+# What a runtime itself calls, which no image needs to have.
+_OF_NODE = r"(?:runc|crun|runsc|youki|kata-runtime|conmon|apparmor_parser|newuidmap|newgidmap|fuse-overlayfs)[\"`]"
 _COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controllers of cgroup v1
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "socket": _compiled(
@@ -61,7 +63,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "entry": _compiled(
         r"(?:container process(?: caused)?|exec failed|caused)[: \"]{1,6}exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"(?:executable file|exec) [`\"]([^`\"\n]{1,160})[`\"]",
-        r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
+        rf"exec: [\"`](?!{_OF_NODE})([^\"`\n]{{1,160}})[\"`]",
         r"exec (/[^\s\"`:]{2,160}):",
     ),
     "program": _compiled(

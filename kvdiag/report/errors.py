@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import TextIO
 
 from kvdiag.base.clock import DAY, to_datetime
 from kvdiag.model.error_groups import Errors, RetriedPod
 from kvdiag.report import RenderOptions
-from kvdiag.report.line_text import ErrorsText, ErrorText
+from kvdiag.report.line_text import ErrorsText, ErrorText, StuckText
 from kvdiag.report.phrases import count_noun
 from kvdiag.report.screen import Piece, Screen, cut
 from kvdiag.report.short import short_ids
@@ -38,7 +39,8 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
         left = len(errors.groups) - len(errors.groups[:most])
         all_of_them = "; all: kvdiag errors" if left and is_short else ""
         screen.text(f"Not explained: {_sum(errors)}{all_of_them}", style="bold")
-        _draw_groups(errors.groups[:most], screen, folder, is_short=is_short and not is_all)
+        above = {group.line.place for _, groups in _of_stuck(errors, is_all=is_all) for group in groups}
+        _draw_groups(errors.groups[:most], screen, folder, is_short=is_short and not is_all, above=above)
         if left and not is_short:
             screen.text(f"{count_noun(left, 'more group')}: kvdiag errors", indent=2)
     if errors.retried:
@@ -56,15 +58,22 @@ def draw_stuck(errors: ErrorsText, screen: Screen, *, folder: str = "") -> bool:
     is_all = bool(screen.options.verbose)
     if errors.stuck:
         screen.text(STUCK, style="bold")
-    for stuck in errors.stuck if is_all else errors.stuck[:FIRST_STUCK]:
+    for stuck, groups in _of_stuck(errors, is_all=is_all):
         screen.text(f"{stuck.name} {stuck.wait}", indent=2, hang=2)
-        for group in stuck.groups if is_all else stuck.groups[:FIRST_LINES]:
+        for group in groups:
             _draw_sample(group, screen, folder, margin="    ", most=0)
             _draw_cause(group, screen, 4)
     left = len(errors.stuck) - FIRST_STUCK
     if left > 0 and not is_all:
         screen.text(f"{left} more: -v, kvdiag pods --stuck, kvdiag volumes --stuck", indent=2)
     return bool(errors.stuck)
+
+
+def _of_stuck(errors: ErrorsText, *, is_all: bool) -> list[tuple[StuckText, Sequence[ErrorText]]]:
+    """Return the stuck subjects that are drawn, each with its groups."""
+    if is_all:
+        return [(stuck, stuck.groups) for stuck in errors.stuck]
+    return [(stuck, stuck.groups[:FIRST_LINES]) for stuck in errors.stuck[:FIRST_STUCK]]
 
 
 def error_lines(errors: ErrorsText, *, width: int) -> list[str]:
@@ -99,8 +108,18 @@ def _sum(errors: ErrorsText) -> str:
     return f"{count_noun(errors.rest, 'error line')} in {more}{count_noun(len(errors.groups), 'group')}{harmless}"
 
 
-def _draw_groups(groups: Sequence[ErrorText], screen: Screen, folder: str, *, is_short: bool = False) -> None:
-    """Of each group a line in columns, and below it the first of its lines; `is_short` leaves the columns out."""
+def _draw_groups(
+    groups: Sequence[ErrorText],
+    screen: Screen,
+    folder: str,
+    *,
+    is_short: bool = False,
+    above: AbstractSet[str] = frozenset(),
+) -> None:
+    """Of each group a line in columns, and below it the first of its lines; `is_short` leaves the columns out.
+
+    `above` are the places of lines that were drawn already, with their causes.
+    """
     cells = [(group.state, group.where, f"{group.count}×", _span(group.begins, group.ends)) for group in groups]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
     for group, (state, where, count, span) in zip(groups, cells, strict=True):
@@ -110,6 +129,9 @@ def _draw_groups(groups: Sequence[ErrorText], screen: Screen, folder: str, *, is
             continue  # beside failures a line is enough; `kvdiag errors` has the cause
         reason = f"  [{group.reason}]" if group.reason else ""
         head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}{reason}"
+        if group.line.place in above:
+            screen.line(Piece(f"{head.rstrip()}  (above)"))
+            continue
         screen.line(Piece(head))
         _draw_sample(group, screen, folder, margin="    ")
         _draw_cause(group, screen, 4)

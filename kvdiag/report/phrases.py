@@ -19,8 +19,8 @@ from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.model.values import State, SubjectKind
-from kvdiag.report.incidents import failures, notes
+from kvdiag.model.values import Severity, State, SubjectKind
+from kvdiag.report.incidents import Incident, failures, notes
 from kvdiag.safe.clean import clean
 
 
@@ -174,13 +174,20 @@ def nothing_found(report: Report) -> str:
     return "No known failure found." if is_read else "No log lines recognized."
 
 
+def no_alarm(noted: Sequence[Incident]) -> str:
+    """Return the sentence for a report with notes alone: `yet`, if one is of a failure that no line ends."""
+    unfinished = {State.ONGOING, State.UNKNOWN}
+    is_early = any(one[0].state in unfinished and one[0].rule.severity > Severity.INFO for one in noted)
+    return "No alarm yet" if is_early else "No alarm"
+
+
 def count_sentence(report: Report) -> str:
     """Return the number of failures by severity, of explained symptoms and of notes."""
     found, noted = failures(report.findings), notes(report.findings)
     by = Counter(incident[0].severity for incident in found)
     graded = ", ".join(f"{number} {severity.label}" for severity, number in sorted(by.items(), reverse=True))
     symptoms = sum(finding.explained_by is not None for finding in report.findings)
-    none = "No alarm" if noted else "No failure found"
+    none = no_alarm(noted) if noted else "No failure found"
     parts = [f"{count_noun(len(found), 'failure')}: {graded}" if found else none]
     parts += [f"{count_noun(symptoms, 'symptom')} explained"] if symptoms else []
     return "; ".join([*parts, *([count_noun(len(noted), "note")] if noted else [])])
@@ -235,7 +242,7 @@ def verdict(report: Report) -> str:
     more = f"; {count_noun(len(noted), 'note')}" if noted else ""
     if not found:
         is_read = any(reading.records for reading in report.inputs)
-        none = "no alarm" if noted else "no failure found"
+        none = no_alarm(noted).lower() if noted else "no failure found"
         return f"{none}{more}" if is_read else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
     return f"{count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"

@@ -33,6 +33,7 @@ from kvdiag.report.phrases import (
     format_span,
     input_lines,
     input_summary,
+    no_alarm,
     nothing_found,
     safe_fix,
     span_sentence,
@@ -188,9 +189,15 @@ class ReportText:
         return Counter((self.safe(rule), severity, str(verdict), str(role)) for rule, severity, verdict, role in found)
 
     @property
+    def no_alarm(self) -> SafeText:
+        """What is said of notes alone."""
+        return self.safe(no_alarm(notes(self._report.findings)))
+
+    @property
     def silence(self) -> SafeText:
-        """What it means that nothing was found; empty where something was."""
-        return self.safe("" if self._report.findings else nothing_found(self._report))
+        """What it means that nothing was found; empty where something was, or where something is stuck."""
+        is_told = self._report.findings or self._report.errors.stuck
+        return self.safe("" if is_told else nothing_found(self._report))
 
     @property
     def is_empty(self) -> bool:

@@ -106,12 +106,17 @@ class Screen:
 
 
 def cut_middle(text: str, width: int) -> str:
-    """The text with a mark where its middle was cut: an error begins with what failed and ends with why."""
+    """The text with a mark where its middle was cut: an error begins with what failed and ends with why.
+
+    Of a path that is cut the last names stay.
+    """
     if len(text) <= width:
         return text
     tail = (width - 3) // 2
     head, end = text[: width - 3 - tail], text[len(text) - tail :]
-    return f"{head.rpartition(' ')[0] or head} … {end.partition(' ')[2] or end}"
+    word, blank, rest = end.partition(" ")
+    path = word[word.index("/") :] if "/" in word else "" if rest else f" {word}"
+    return f"{head.rpartition(' ')[0] or head} …{path}{blank}{rest}"
 
 
 def cut(text: str, width: int) -> str:

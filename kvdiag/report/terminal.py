@@ -203,7 +203,7 @@ def _section(screen: Screen, title: str, paragraphs: Sequence[str], *, most: int
 def _notes(report: ReportText, screen: Screen) -> None:
     """What is no failure: a first try that failed, a fault that passed; a line each unless all is asked for."""
     if report.notes and not report.failures:
-        alarm = "" if report.errors.stuck else "No alarm. "
+        alarm = "" if report.errors.stuck else f"{report.no_alarm}. "
         screen.text(f"{alarm}{count_noun(len(report.notes), 'note')}:", style="bold")
     is_short = bool(report.failures) and not screen.options.verbose
     shown = report.notes[:MOST_NOTES] if is_short else report.notes
@@ -253,7 +253,7 @@ def _nothing(report: ReportText, screen: Screen) -> None:
     groups = len(report.errors.groups)
     more = [f"{len(report.notes)} for information"] if report.notes else []
     more += [f"{count_noun(groups, 'group')} of errors not explained"] if groups else []
-    found = "No alarm" if report.notes else "No failure found"
+    found = report.no_alarm if report.notes else "No failure found"
     found = "Nothing was logged in the requested time" if report.is_empty else found
     screen.line(Piece("; ".join([f"{found} in {report.read}", *more])))
 

@@ -20,7 +20,7 @@ from kvdiag.report import RenderOptions, ansi
 from kvdiag.report.ansi import file_uri, without_styles
 from kvdiag.report.outputs import write_report
 from kvdiag.report.report_text import ReportText
-from kvdiag.report.screen import Screen
+from kvdiag.report.screen import Screen, cut_middle
 from kvdiag.report.sparkline import Row, sparkline
 from kvdiag.report.terminal import _beginning
 from tests.conftest import ROOT
@@ -145,3 +145,22 @@ def test_a_why_that_is_cut_announces_no_list():
     )
     assert _beginning(listed, screen) == "kubelet asks."
     assert _beginning("kubelet asks. The answer is no.", screen) == "kubelet asks. The answer is no."
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "cut"),
+    [
+        ("mount fails: it is busy", 26, "mount fails: it is busy"),
+        ("mount of the data volume fails: it is still busy", 30, "mount of the … still busy"),
+        (
+            "web-0: /sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/memory.swap.max is missing",
+            64,
+            "web-0: …/memory.swap.max is missing",
+        ),
+        ("web-0: no such file /sys/fs/cgroup/kubepods/memory.swap.max", 44, "web-0: no such file …/memory.swap.max"),
+        ("web-0: 4f1d2c3b4a59687766554433221100ff4f1d2c3b4a59687766554433221100ff", 26, "web-0: … 433221100ff"),
+    ],
+)
+def test_a_middle_that_is_cut(text, width, cut):
+    """Words stay whole if they can, and of a path its last names."""
+    assert cut_middle(text, width) == cut

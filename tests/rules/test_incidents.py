@@ -152,7 +152,9 @@ def test_beyond_twenty_the_grave_ones_have_rows():
 def test_notes_alone_take_a_line_each():
     """A note may be of a failure: the report only says that it raises no alarm."""
     text = text_of(separate(2, Severity.INFO))
-    assert text.startswith("No alarm. 2 notes:\nnote: shop/web-0 on worker-1 waits")
+    over = text_of([one._replace(state=State.OVER) for one in separate(2, Severity.INFO)])
+    assert over.startswith("No alarm. 2 notes:\n")
+    assert text.startswith("No alarm yet. 2 notes:\nnote: shop/web-0 on worker-1 waits")
     assert "MEDIUM" not in text
 
 
