@@ -108,7 +108,7 @@ _ANYWHERE = (
     *(b"hardware memory ", b"block allocation failed for", b"This should not happen!!", b"file-max limit ", b"TCP: "),
     *(b"SysRq : ", b"sysrq: ", b" error, dev "),
     *(b"No retries permitted until ", b"[talos] ", b'apparmor="DENIED"', b"avc:  denied", b"} Failed", b"} BackOff: "),
-    b"standard_init_linux.go:",
+    *(b"standard_init_linux.go:", b"SELinux is preventing "),
 )
 
 

@@ -39,6 +39,10 @@ _FAILED = lazy_regex(
     rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |standard_init_linux\.go:\d{1,5}: "
     rb"|\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
+# setroubleshoot on a program of the container runtime.
+_PREVENTED = lazy_regex(
+    rb"SELinux is preventing (?:/[\w./-]{0,100}/)?(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)\b[^\n]{0,60} from "
+)
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
 _ABORTED = lazy_regex(
@@ -95,6 +99,8 @@ def level(ident: str, text: bytes) -> Level | None:
         return Level.FATAL
     if _FAILED.search(text):
         return Level.ERROR
+    if _PREVENTED.match(text):
+        return Level.WARNING
     if ident in {KERNEL, "", AUDIT}:
         bad = _kernels(text)
         if bad or ident:

@@ -38,12 +38,14 @@ FAILURES = [
     "INFO: task db:2201 blocked for more than 122 seconds.",
 ]
 WARNINGS = [
+    "SELinux is preventing /usr/bin/runc from using the transition access on a process.",
     'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="signal" profile="cri-containerd.apparmor.d" pid=7',
     'audit: type=1400 audit(1.1:7): avc:  denied  { relabelfrom } for  pid=7 comm="containerd" name="a" permissive=0',
     "TCP: too many orphaned sockets",
     "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#0_DIMM#0 (channel:0 slot:0 page:0x1f2a offset:0x0 grain:32)",
 ]
 HEALTHY = [
+    "SELinux is preventing httpd from read access on the file index.html.",
     'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="open" class="file" profile="snap.lxd.lxc" name="/proc/1/a"',
     'audit: type=1400 audit(1.1:7): apparmor="STATUS" operation="profile_load" profile="unconfined" name="cri-containerd.apparmor.d"',
     "EDAC MC: Ver: 3.0.0",
