@@ -41,7 +41,7 @@ _FAILED = lazy_regex(
 )
 # setroubleshoot on a program of the container runtime.
 _PREVENTED = lazy_regex(
-    rb"SELinux is preventing (?:/[\w./-]{0,100}/)?(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)\b[^\n]{0,60} from "
+    rb"SELinux is preventing (?:/[\w./-]{0,100}/)?(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)\b"
 )
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
@@ -99,17 +99,15 @@ def level(ident: str, text: bytes) -> Level | None:
         return Level.FATAL
     if _FAILED.search(text):
         return Level.ERROR
-    if _PREVENTED.match(text):
-        return Level.WARNING
     if ident in {KERNEL, "", AUDIT}:
         bad = _kernels(text)
         if bad or ident:
             return bad
     if (ident.startswith("systemd") and _SYSTEMD.search(text)) or (ident.startswith("dbus") and _BUS.search(text)):
         return Level.ERROR
-    found = _LOGFMT.match(text) or _CEPH.search(text)
+    found = _LOGFMT.match(text) or _CEPH.search(text) or _PREVENTED.match(text)
     if found:
-        return Level.ERROR if found[1] else Level.WARNING
+        return Level.ERROR if found.lastindex else Level.WARNING
     return _placed(text)
 
 

@@ -38,7 +38,6 @@ FAILURES = [
     "INFO: task db:2201 blocked for more than 122 seconds.",
 ]
 WARNINGS = [
-    "SELinux is preventing /usr/bin/runc from using the transition access on a process.",
     'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="signal" profile="cri-containerd.apparmor.d" pid=7',
     'audit: type=1400 audit(1.1:7): avc:  denied  { relabelfrom } for  pid=7 comm="containerd" name="a" permissive=0',
     "TCP: too many orphaned sockets",
@@ -89,3 +88,11 @@ def test_listed(message, level, carrier):
 def test_healthy(message, carrier):
     """What the kernel prints on a healthy node is no failure."""
     assert listed(f"{OTHER}\n{carrier.format(message)}\n") == []
+
+
+@pytest.mark.parametrize("program", ["/usr/bin/runc", "containerd", "runc:[2:INIT]"])
+def test_setroubleshoot(program):
+    """What SELinux forbids a program of the runtime is listed."""
+    line = f"Mar 12 08:15:00 worker-1 setroubleshoot[811]: SELinux is preventing {program} from getattr access on the file a."
+    assert listed(line) == [(line, Level.WARNING)]
+    assert listed(line.replace(program, "httpd")) == []
