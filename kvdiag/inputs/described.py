@@ -81,7 +81,8 @@ def _status(about: About, line: bytes) -> bytes | None:
     """Return a node's condition, or the reason why a pod failed, as an event; None for other lines."""
     if about.kind == "Node" and (found := _CONDITION.match(line)):
         kind, status, seen, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
-        return json_line(node_condition(about, kind, status, reason, message, (_rfc3339(since), _rfc3339(seen))))
+        times = (_rfc3339(since), _rfc3339(seen))
+        return json_line(node_condition(about, kind, status, reason, message, times))
     fact = _FACT.match(line) if about.kind == "Pod" and line.startswith(b"Message: ") else None
     return (
         json_line(make_event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True))

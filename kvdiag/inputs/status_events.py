@@ -114,15 +114,15 @@ def container_events(about: About, name: str, now: State | None, last: State | N
 def node_condition(about: About, kind: str, status: str, reason: str, message: str, times: tuple[str, str]) -> Plain:
     """Return the event of a node's condition; a Warning if Ready is false, or if another condition is true.
 
-    The times, of RFC 3339, are those of its last change and of kubelet's last report. If it has not been Ready for
-    longer than a start takes, the event has the time of the report.
+    The times, of RFC 3339, are those of its last change and of kubelet's last report. If a node has not been Ready for
+    longer than a start takes, the event counts at both.
     """
     since, seen = times
     is_bad = status == "Unknown" or (status == "True") is (kind != "Ready")
     condition = f"Condition {kind} is {status}"
     if (kind, status) == ("Ready", "False") and since and seen and _is_long(since, seen):
         event = make_event(about, reason or kind, f"{condition} since {since}: {message}", seen, is_bad=True)
-        return {**event, "firstTimestamp": since}
+        return {**event, "firstTimestamp": since, "count": 2}
     return make_event(about, reason or kind, f"{condition}: {message}", since, is_bad=is_bad)
 
 
