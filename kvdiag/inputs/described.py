@@ -29,11 +29,7 @@ _DETAIL = lazy_regex(rb"^ +(Reason|Message|Exit Code|Signal|Started|Finished): +
 _RESTARTS = lazy_regex(rb"^ +Restart Count: +(\d+)")
 _DATE = rb"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"
 _CONDITION = lazy_regex(
-    rb"^ +([A-Z]\w{2,60}) +(True|False|Unknown) +(?:"
-    + _DATE
-    + rb") +("
-    + _DATE
-    + rb") +([A-Z]\w{2,60}) +(\S[^\n]*?)\s*$"
+    rb"^ +([A-Z]\w{2,60}) +(True|False|Unknown) +(" + _DATE + rb") +(" + _DATE + rb") +([A-Z]\w{2,60}) +(\S[^\n]*?)\s*$"
 )
 
 
@@ -84,8 +80,9 @@ def _about(about: About, line: bytes) -> About:
 def _status(about: About, line: bytes) -> bytes | None:
     """Return a node's condition, or the reason why a pod failed, as an event; None for other lines."""
     if about.kind == "Node" and (found := _CONDITION.match(line)):
-        kind, status, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
-        return json_line(node_condition(about, kind, status, reason, message, _rfc3339(since)))
+        kind, status, seen, since, reason, message = (part.decode("utf-8", "replace") for part in found.groups())
+        times = (_rfc3339(since), _rfc3339(seen))
+        return json_line(node_condition(about, kind, status, reason, message, times))
     fact = _FACT.match(line) if about.kind == "Pod" and line.startswith(b"Message: ") else None
     return (
         json_line(make_event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True))

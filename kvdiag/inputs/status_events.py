@@ -9,9 +9,11 @@ describe.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 Plain = Mapping[str, object]
+_LONG = timedelta(minutes=5)  # that a node may take to become Ready
 _BEGINNING = frozenset(("ContainerCreating", "PodInitializing"))
 # Reasons of containers that ended with their node.
 _RESTARTED = frozenset(("Unknown", "ContainerStatusUnknown", "Completed"))
@@ -109,10 +111,24 @@ def container_events(about: About, name: str, now: State | None, last: State | N
         yield make_event(about, state.reason or state.kind, message, state.ended or state.began, is_bad=is_bad)
 
 
-def node_condition(about: About, kind: str, status: str, reason: str, message: str, since: str) -> Plain:
-    """Return the event of a node's condition; a Warning if Ready is false, or if another condition is true."""
+def node_condition(about: About, kind: str, status: str, reason: str, message: str, times: tuple[str, str]) -> Plain:
+    """Return the event of a node's condition; a Warning if Ready is false, or if another condition is true.
+
+    The times, of RFC 3339, are those of its last change and of kubelet's last report. If a node has not been Ready for
+    longer than a start takes, the event counts at both.
+    """
+    since, seen = times
     is_bad = status == "Unknown" or (status == "True") is (kind != "Ready")
-    return make_event(about, reason or kind, f"Condition {kind} is {status}: {message}", since, is_bad=is_bad)
+    condition = f"Condition {kind} is {status}"
+    if (kind, status) == ("Ready", "False") and since and seen and _is_long(since, seen):
+        event = make_event(about, reason or kind, f"{condition} since {since}: {message}", seen, is_bad=True)
+        return {**event, "firstTimestamp": since, "count": 2}
+    return make_event(about, reason or kind, f"{condition}: {message}", since, is_bad=is_bad)
+
+
+def _is_long(since: str, seen: str) -> bool:
+    began, ended = (datetime.fromisoformat(time).astimezone(UTC) for time in (since, seen))
+    return ended - began >= _LONG
 
 
 def make_event(about: About, reason: str, message: str, time: str, *, is_bad: bool) -> Plain:

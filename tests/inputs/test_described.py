@@ -97,7 +97,30 @@ def test_conditions_of_a_node():
     """A condition that is as it should be is no warning."""
     fine, bad = events(NODE)
     assert (fine[:2], bad[:3]) == ((6, "Normal"), (7, "Warning", "KubeletNotReady"))
-    assert bad[3:] == ("2024-03-12T07:30:00+00:00", "Condition Ready is False: no network")
+    assert bad[3:] == (
+        "2024-03-12T08:00:00+00:00",
+        "Condition Ready is False since 2024-03-12T07:30:00+00:00: no network",
+    )
+    _, young = events(NODE.replace("07:30:00", "07:59:00"))
+    assert young[3:] == ("2024-03-12T07:59:00+00:00", "Condition Ready is False: no network")
+
+
+@pytest.mark.parametrize(
+    ("message", "rules"),
+    [
+        (
+            "PLEG is not healthy: pleg was last seen active 31m0s ago; threshold is 3m0s",
+            {"pleg-not-healthy", "node-not-ready"},
+        ),
+        ("disk is broken", {"node-not-ready"}),
+    ],
+)
+def test_a_node_that_is_not_ready(kvdiag, tmp_path, message, rules):
+    """Kubelet's last report says since when the node is not Ready; no other line is needed."""
+    path = tmp_path / "describe.txt"
+    path.write_text(NODE.replace("no network", message), "utf-8")
+    findings = json.loads(kvdiag("analyze", "--fail-on", "never", "-o", "json", path).stdout)["findings"]
+    assert {(one["rule"], one["severity"]) for one in findings} == {(rule, "medium") for rule in rules}
 
 
 @pytest.mark.parametrize("text", [POD.format(id=ID, state="Waiting"), f"stdout:\n{NODE}"])

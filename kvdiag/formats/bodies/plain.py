@@ -39,6 +39,10 @@ _FAILED = lazy_regex(
     rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |standard_init_linux\.go:\d{1,5}: "
     rb"|\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
+# setroubleshoot on a program of the container runtime.
+_PREVENTED = lazy_regex(
+    rb"SELinux is preventing (?:/[\w./-]{0,100}/)?(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)\b"
+)
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
 _ABORTED = lazy_regex(
@@ -62,7 +66,8 @@ _KERNEL = lazy_regex(
     rb"|\bOops(?: - \w[^:]{0,40})?: |\bBUG: |kernel BUG at |[Uu]nable to handle kernel |general protection fault"
     rb"|Kernel panic - not syncing|hard LOCKUP|soft lockup|self-detected stall|detected stalls on CPU"
     rb"| blocked for more than \d+ seconds|blocked in I/O wait for more than "
-    rb"|NVRM: Xid |Out of memory: Kill|out of memory: Kill|oom-kill:constraint=|invoked oom-killer"
+    rb"|NVRM: (?:Xid |.{0,40}RmInitAdapter failed|.{0,40}fallen off the bus)"
+    rb"|Out of memory: Kill|out of memory: Kill|oom-kill:constraint=|invoked oom-killer"
     rb"|fork rejected by pids controller|page allocation failure|Unable to allocate memory on node"
     rb"|I/O error|(?:critical (?:target|medium|space allocation|nexus)|reservation conflict|timeout|protection"
     rb"|recoverable transport|kernel resource) error, dev |FAILED Result: hostbyte|offline device|Device offlined - "
@@ -101,9 +106,9 @@ def level(ident: str, text: bytes) -> Level | None:
             return bad
     if (ident.startswith("systemd") and _SYSTEMD.search(text)) or (ident.startswith("dbus") and _BUS.search(text)):
         return Level.ERROR
-    found = _LOGFMT.match(text) or _CEPH.search(text)
+    found = _LOGFMT.match(text) or _CEPH.search(text) or _PREVENTED.match(text)
     if found:
-        return Level.ERROR if found[1] else Level.WARNING
+        return Level.ERROR if found.lastindex else Level.WARNING
     return _placed(text)
 
 

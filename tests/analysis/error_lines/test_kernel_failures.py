@@ -44,6 +44,7 @@ WARNINGS = [
     "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#0_DIMM#0 (channel:0 slot:0 page:0x1f2a offset:0x0 grain:32)",
 ]
 HEALTHY = [
+    "SELinux is preventing httpd from read access on the file index.html.",
     'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="open" class="file" profile="snap.lxd.lxc" name="/proc/1/a"',
     'audit: type=1400 audit(1.1:7): apparmor="STATUS" operation="profile_load" profile="unconfined" name="cri-containerd.apparmor.d"',
     "EDAC MC: Ver: 3.0.0",
@@ -87,3 +88,11 @@ def test_listed(message, level, carrier):
 def test_healthy(message, carrier):
     """What the kernel prints on a healthy node is no failure."""
     assert listed(f"{OTHER}\n{carrier.format(message)}\n") == []
+
+
+@pytest.mark.parametrize("program", ["/usr/bin/runc", "containerd", "runc:[2:INIT]"])
+def test_setroubleshoot(program):
+    """What SELinux forbids a program of the runtime is listed."""
+    line = f"Mar 12 08:15:00 worker-1 setroubleshoot[811]: SELinux is preventing {program} from getattr access on the file a."
+    assert listed(line) == [(line, Level.WARNING)]
+    assert listed(line.replace(program, "httpd")) == []
