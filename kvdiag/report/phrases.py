@@ -15,11 +15,12 @@ from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
+from kvdiag.model.error_anatomy import STRONG
 from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.model.values import State, SubjectKind
+from kvdiag.model.values import Level, State, SubjectKind
 from kvdiag.report.incidents import failures, notes
 from kvdiag.safe.clean import clean
 
@@ -170,8 +171,11 @@ def nothing_found(report: Report) -> str:
     """Return the sentence for a report without findings."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
-    is_read = any(reading.records for reading in report.inputs)
-    return "No known failure found." if is_read else "No log lines recognized."
+    if not any(reading.records for reading in report.inputs):
+        return "No log lines recognized."
+    named = (group.anatomy for group in report.errors.groups if group.level in {Level.ERROR, Level.FATAL})
+    cause = next((one.sentence for one in named if one and one.strength >= STRONG and not one.note), "")
+    return f"No rule matches. An error line names a cause: {cause}." if cause else "No known failure found."
 
 
 def count_sentence(report: Report) -> str:
