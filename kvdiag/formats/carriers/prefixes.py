@@ -29,7 +29,7 @@ _EVENT = lazy_regex(openings.DATED_EVENT)
 _RFC5424 = lazy_regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
 _FULL = lazy_regex(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
 _UNIX = lazy_regex(rb"(\d{9,10})\.(\d{6}) (?=\S)")
-_CALLER = rb"\[ {0,8}[TC]\d{1,7}\]"  # thread or CPU (CONFIG_PRINTK_CALLER); dmesg of util-linux sets it apart by a blank
+_CALLER = rb"\[ {0,8}[TC]\d{1,7}\]"  # thread or CPU (CONFIG_PRINTK_CALLER); util-linux puts a blank before it
 _UPTIME = rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?: ?" + _CALLER + rb")? "
 _BOOT = lazy_regex(_UPTIME)
 # dmesg -T, and -H, where a line between two minutes tells only how much later it is.
