@@ -62,6 +62,7 @@ def safe_fix(fix: Fix, *, redact: bool) -> Fix:
 # The clock was assumed, as no log has the date.
 GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
+DRIVERS = ("csi-", "external-")  # components whose errors come from calls for volumes, not from retries of kubelet
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
@@ -173,7 +174,8 @@ def nothing_found(report: Report) -> str:
         return "Nothing was logged in the requested time."
     if not any(reading.records for reading in report.inputs):
         return "No log lines recognized."
-    named = (group.anatomy for group in report.errors.groups if group.level in {Level.ERROR, Level.FATAL})
+    failed = (group for group in report.errors.groups if group.level in {Level.ERROR, Level.FATAL})
+    named = (group.anatomy for group in failed if group.component.startswith(DRIVERS))
     cause = next((one.sentence for one in named if one and one.strength >= STRONG and not one.note), "")
     return f"No rule matches. An error line names a cause: {cause}." if cause else "No known failure found."
 

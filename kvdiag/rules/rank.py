@@ -209,7 +209,7 @@ def _was_broken(cause: Finding, finding: Finding) -> bool:
     if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
         return False
     is_nodes = cause.subject.kind is SubjectKind.NODE
-    if cause.healed is not None and finding.begins >= cause.healed + (SLACK if is_nodes else 0):
+    if cause.healed is not None and finding.begins > cause.healed + (SLACK if is_nodes else -1):
         return False
     if not is_nodes:
         return True
