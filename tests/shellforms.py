@@ -116,6 +116,7 @@ FORMS: Mapping[str, Form] = {
     "lvs": Form("o"),
     "mount": Form(options="--bind"),
     "multipath": Form("f", "-ll"),
+    "nvme": Form(verbs={"list-subsys": ""}),
     "multipathd": Form(verbs={"show": ""}),
     "mv": Form(),
     "nvidia-smi": Form(),

@@ -137,6 +137,7 @@ FORM_ALONE = {
     "lvs": "needs LVM",
     "multipath": "needs multipathd",
     "multipathd": "is not running here",
+    "nvme": "needs NVMe over Fabrics",
     "openssl": "needs a certificate of kubelet",
     "ps": "a process in uninterruptible sleep cannot be made",
     "rpcinfo": "asks rpcbind of the machine itself",

@@ -43,6 +43,31 @@ def test_no_known_failure_does_not_stand_alone(kvdiag, log):
     assert done.returncode == 0
 
 
+DRIVER = (
+    "E0312 08:00:00.000000       1 utils.go:58] GRPC call: /csi.v1.Node/NodeStageVolume, GRPC error: rpc error: "
+    "code = Internal desc = {error}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "first"),
+    [
+        (
+            "mount.lustre: mount 192.0.2.7@tcp:/fs at /x failed: Input/output error. Is the MGS running?",
+            "No rule matches.",
+        ),
+        ("the array said no", "No known failure found."),
+    ],
+)
+def test_the_cause_in_the_log_of_a_driver_comes_first(kvdiag, tmp_path, error, first):
+    """Where a driver's error names a cause by itself, the report begins with it; an error alone does not change it."""
+    path = tmp_path / "csi-node.log"
+    path.write_text(DRIVER.format(error=error), "utf-8")
+    done = kvdiag("analyze", "--year", "2024", path)
+    assert done.stdout.startswith(first)
+    assert ("(MGS) of Lustre does not" in done.stdout.split("Not explained")[0]) == (first != "No known failure found.")
+
+
 def test_quiet_hides_no_error(kvdiag, log):
     """With `-q` and no finding one line counts what nothing explains."""
     (line,) = kvdiag("analyze", "-q", "--year", "2024", log).stdout.splitlines()

@@ -69,7 +69,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "program": _compiled(
         r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"fork/exec (\S{1,160}):",
-        r"(?:bash|sh): (?:line \d{1,5}: )?([\w./-]{1,80}): command not found",
+        r"(?:line \d{1,5}|\b(?:ba)?sh): ([\w./-]{1,80}): command not found",
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
     ),
     "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),

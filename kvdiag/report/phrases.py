@@ -15,11 +15,12 @@ from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
+from kvdiag.model.error_anatomy import STRONG
 from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
-from kvdiag.model.values import Severity, State, SubjectKind
+from kvdiag.model.values import Level, Severity, State, SubjectKind
 from kvdiag.report.incidents import Incident, failures, notes
 from kvdiag.safe.clean import clean
 
@@ -61,6 +62,7 @@ def safe_fix(fix: Fix, *, redact: bool) -> Fix:
 # The clock was assumed, as no log has the date.
 GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
+DRIVERS = ("csi-", "external-")  # components whose errors come from calls for volumes, not from retries of kubelet
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
@@ -170,8 +172,12 @@ def nothing_found(report: Report) -> str:
     """Return the sentence for a report without findings."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
-    is_read = any(reading.records for reading in report.inputs)
-    return "No known failure found." if is_read else "No log lines recognized."
+    if not any(reading.records for reading in report.inputs):
+        return "No log lines recognized."
+    failed = (group for group in report.errors.groups if group.level in {Level.ERROR, Level.FATAL})
+    named = (group.anatomy for group in failed if group.component.startswith(DRIVERS))
+    cause = next((one.sentence for one in named if one and one.strength >= STRONG and not one.note), "")
+    return f"No rule matches. An error line names a cause: {cause}." if cause else "No known failure found."
 
 
 def no_alarm(noted: Sequence[Incident]) -> str:

@@ -208,8 +208,9 @@ def _was_broken(cause: Finding, finding: Finding) -> bool:
     """Return whether the times allow it: a node's fault must begin first, a volume's cause may become visible later."""
     if finding.begins > cause.ends + TOUCH or finding.ends < cause.begins - TOUCH:
         return False
-    if cause.healed is not None and finding.begins > cause.healed + SLACK:
+    is_nodes = cause.subject.kind is SubjectKind.NODE
+    if cause.healed is not None and finding.begins > cause.healed + (SLACK if is_nodes else -1):
         return False
-    if cause.subject.kind is not SubjectKind.NODE:
+    if not is_nodes:
         return True
     return cause.begins <= finding.begins + (MONITOR_DELAY if is_of_node(finding) else SLACK)

@@ -114,6 +114,9 @@ UP = 337_533_314_332
         (b"[Sat Apr  7 22:56:09 2019] oom-kill: x", syslog_minute(b"Apr  7 22:56") + 9 * SECOND),
         (b"[Apr27 22:56] oom-kill: x", syslog_minute(b"Apr 27 22:56")),
         (b"[  +0.125642] oom-kill: x", None),
+        (b"[Sat Apr 27 22:56:09 2019] [  T129] oom-kill: x", syslog_minute(b"Apr 27 22:56") + 9 * SECOND),
+        (b"[Apr27 22:56] [    C3] oom-kill: x", syslog_minute(b"Apr 27 22:56")),
+        (b"[  +0.125642] [T88870] oom-kill: x", None),
     ],
 )
 def test_dmesg(line: bytes, stamp: int | None) -> None:

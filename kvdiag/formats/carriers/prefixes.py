@@ -29,12 +29,13 @@ _EVENT = lazy_regex(openings.DATED_EVENT)
 _RFC5424 = lazy_regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
 _FULL = lazy_regex(rb"\S{2,12} (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) ([A-Z]{1,5}|[+-]\d\d(?::?\d\d)?) ")
 _UNIX = lazy_regex(rb"(\d{9,10})\.(\d{6}) (?=\S)")
-_UPTIME = rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?:\[ {0,8}[TC]\d{1,7}\])? "
+_CALLER = rb"\[ {0,8}[TC]\d{1,7}\]"  # thread or CPU (CONFIG_PRINTK_CALLER); util-linux puts a blank before it
+_UPTIME = rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?: ?" + _CALLER + rb")? "
 _BOOT = lazy_regex(_UPTIME)
 # dmesg -T, and -H, where a line between two minutes tells only how much later it is.
-_CTIME = lazy_regex(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) \d{4}\] ")
-_MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
-_LATER = lazy_regex(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] ")
+_CTIME = lazy_regex(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) \d{4}\] (?:" + _CALLER + rb" )?")
+_MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] (?:" + _CALLER + rb" )?")
+_LATER = lazy_regex(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] (?:" + _CALLER + rb" )?")
 _DECODED = lazy_regex(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _UPTIME + rb")")
 _DECODED_TIME = lazy_regex(
     rb"(kern|user|daemon|auth|syslog|cron|local[0-7]) {0,6}:[a-z]{2,7} {0,4}: "
