@@ -206,7 +206,7 @@ def test_a_path_with_a_tilde_has_a_command():
     """The folder of each volume of a pod has a tilde in its name."""
     folder = "/var/lib/kubelet/pods/5b0c7a1e-2f4d-4c8e-9a63-0d1e2f3a4b5c/volumes/kubernetes.io~csi/data"
     assert read_error(f"stat {folder}: stale file handle").check == f"{{host}} findmnt -T '{folder}'"
-    assert read_error("stat /srv/$(reboot): stale file handle").check == "{host} findmnt -t nfs,nfs4"
+    assert read_error("stat /srv/$(reboot): stale file handle").check == "{host} findmnt -t nfs,nfs4,cifs,ceph"
 
 
 @pytest.mark.parametrize(
