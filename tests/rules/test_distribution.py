@@ -112,7 +112,10 @@ def test_docker_without_dockershim():
     """From kubelet 1.24 on cri-dockerd prints what dockershim printed; Docker has its own unit behind it."""
     history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.28.2"])
     dialect = dialect_of(history, "n1")
-    assert dialect.expand("{journal:cri} / {restart:runtime}") == "journalctl -u cri-docker / systemctl restart cri-docker docker"
+    assert (
+        dialect.expand("{journal:cri} / {restart:runtime}")
+        == "journalctl -u cri-docker / systemctl restart cri-docker docker"
+    )
     history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"])
     assert dialect_of(history, "n1").expand("{journal:cri}") == "journalctl -u kubelet"
 
@@ -266,5 +269,7 @@ def test_folders_and_configuration_of_a_distribution():
     assert default_dialect().expand(text) == plain.replace("{host}", "")
     k3s = dialect_of(seen("Mar 12 08:00:00 n1 k3s[1]: x"), "n1")
     assert k3s.expand("{folder:networks} {ctr}") == "/var/lib/rancher/k3s/agent/etc/cni/net.d k3s ctr"
-    docker = dialect_of(seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"]), "n1")
+    docker = dialect_of(
+        seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"]), "n1"
+    )
     assert docker.expand("{impact:runtime}") == "Without live-restore this ends all containers of the node."
