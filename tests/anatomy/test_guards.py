@@ -126,12 +126,12 @@ def test_deadline_names_no_driver():
 
 
 def test_the_program_that_prints_it_is_no_driver():
-    """A dead connection of kubelet is not told as one of the driver; what the driver answers is."""
+    """A dead connection in an answer may be of either side; that a disk is full is what the driver answers."""
     call = 'MountVolume.SetUp failed for volume "v" (UniqueName: "kubernetes.io/csi/disk.example.org^v") : '
     code = "rpc error: code = Unavailable desc = "
     dead = read_error(f"{call}{code}http2: client connection lost", program="kubelet")
     full = read_error(f"{call}{code}write /srv/x: no space left on device", program="kubelet")
-    assert dead.sentence == "kubelet uses a connection that is closed or dead"
+    assert dead.sentence == "the program uses a connection that is closed or dead"
     assert full.sentence.startswith("CSI driver disk.example.org: ")
 
 
