@@ -158,6 +158,7 @@ FORMS: Mapping[str, Form] = {
     "du": Form("shx", "--max-depth"),
     "blkid": Form(),
     "vgs": Form(),
+    "which": Form("a"),
     "xargs": Form("r"),
     "zfs": Form(verbs={"list": "-o"}),
     "zpool": Form(verbs={"list": "", "status": ""}),

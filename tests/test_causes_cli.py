@@ -42,7 +42,7 @@ def test_an_umbrella_names_the_cause(report):
     """Title, sentence and first step of a rule for any failure of CNI name the socket that is missing."""
     found = report(log_of(ADD, error=f"dial unix {SOCKET}: connect: no such file or directory"))["findings"][0]
     assert found["rule"] == "cni-add-failed"
-    sentence = f"CNI plug-in portgate: the socket {SOCKET} does not exist: the agent of portgate does not run"
+    sentence = f"CNI plug-in portgate: the socket {SOCKET} does not exist: the agent of portgate does not run, or uses another path"
     assert found["title_object"] == f"FailedCreatePodSandBox: CNI ADD fails: {sentence}"
     assert found["says"].endswith(sentence)
     assert found["fix"][0]["run"] == f"ls -l {SOCKET}"
@@ -71,7 +71,7 @@ def test_a_secret_in_an_error(kvdiag, tmp_path):
 
 def test_an_unknown_error_has_its_cause(kvdiag, tmp_path, report):
     """A group that nothing explains is followed by its cause in text, Markdown, JSON and the page."""
-    sentence = "connection refused by 192.0.2.5:2379: nothing listens there; etcd"
+    sentence = "connection refused by 192.0.2.5:2379: no program or endpoint listens there; etcd"
     read = report(log_of(REFUSED))
     group = read["errors"]["groups"][0]
     assert group["anatomy"]["sentence"] == sentence
@@ -79,7 +79,10 @@ def test_an_unknown_error_has_its_cause(kvdiag, tmp_path, report):
     assert read["findings"] == []
     for output in ("text", "html"):
         assert f"Cause: {sentence}" in kvdiag("analyze", "-o", output, tmp_path / "kubelet.log").stdout
-    assert "nothing listens there; etcd" in kvdiag("analyze", "-o", "markdown", tmp_path / "kubelet.log").stdout
+    assert (
+        "no program or endpoint listens there; etcd"
+        in kvdiag("analyze", "-o", "markdown", tmp_path / "kubelet.log").stdout
+    )
     assert f"Cause: {sentence}" in kvdiag("errors", tmp_path / "kubelet.log").stdout
 
 

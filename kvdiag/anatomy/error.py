@@ -31,7 +31,6 @@ GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
-PANIC = "PANIC"  # how the ids of crashes begin: in an error of gRPC the driver crashed, and not who prints it
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
 REMOVED = (
     "/rootfs/",
@@ -86,7 +85,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     owner = owner_of(named.name, anatomy.operations, known)
     plugin = owner_of(found.component, anatomy.operations, known)
     callee = callee_of(found.operations, found.text, found.component)
-    program = "" if found.is_cni or (anatomy.codes and primitive.id.startswith(PANIC)) else anatomy.program
+    program = "" if found.is_cni or anatomy.codes else anatomy.program  # what gRPC returns, another printed
     subject = Subject(program, found.component, callee, found.is_cni)
     clause = clause_around(found.text, hit.begin, hit.end)
     words = found.text[hit.begin : hit.end]

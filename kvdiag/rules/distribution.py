@@ -32,7 +32,7 @@ PODS = (  # whose pods and logs kubectl finds
     "provisioner",
     "provider",
 )
-SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel")
+SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel", "manifests", "networks", "plugins")
 SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
 """By runtime without its own CRI server the systemd unit of the CRI server in front of it."""
 REMOTE_TOOLS = {"kubectl", "oc", "talosctl", "minikube", "#"}

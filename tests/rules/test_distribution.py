@@ -19,7 +19,8 @@ VERBS = [
     "unit:kubelet", "unit:runtime", "journal:kubelet", "journal:runtime", "journal:kernel", "journal:kubelet since 1h",
     "status:runtime", "options:kubelet", "restart:kubelet", "restart:runtime", "stop:containerd", "start:kubelet",
     "host", "reboot", "crictl", "folder:kubelet", "folder:containerd", "socket:runtime",
-    "journal:cri", "folder:runtime",
+    "journal:cri", "folder:runtime", "folder:networks", "folder:plugins", "folder:manifests", "ctr", "config:runtime",
+    "impact:runtime",
 ]  # fmt: skip
 
 
@@ -108,10 +109,13 @@ def test_the_words_around_an_error_show_the_runtime(words, runtime, cri):
 
 
 def test_docker_without_dockershim():
-    """From kubelet 1.24 on cri-dockerd prints what dockershim printed; Docker's own unit is the same."""
+    """From kubelet 1.24 on cri-dockerd prints what dockershim printed; Docker has its own unit behind it."""
     history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.28.2"])
     dialect = dialect_of(history, "n1")
-    assert dialect.expand("{journal:cri} / {restart:runtime}") == "journalctl -u cri-docker / systemctl restart docker"
+    assert (
+        dialect.expand("{journal:cri} / {restart:runtime}")
+        == "journalctl -u cri-docker / systemctl restart cri-docker docker"
+    )
     history = seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"])
     assert dialect_of(history, "n1").expand("{journal:cri}") == "journalctl -u kubelet"
 
@@ -256,3 +260,16 @@ def test_the_form_of_talosctl_dmesg_shows_talos():
     """A kernel line as talosctl prints it names no program of Talos; its form does."""
     line = "10.0.0.7: kern: warning: [2024-03-12T08:00:01.865601566Z]: app invoked oom-killer: order=0"
     assert dialect_of(seen(line), "n1").distribution.name == "talos"
+
+
+def test_folders_and_configuration_of_a_distribution():
+    """CNI's folders, static manifests, containerd's client and configuration are where the distribution has them."""
+    text = "{folder:networks} {folder:manifests} {ctr} {config:runtime} {impact:runtime}"
+    plain = "/etc/cni/net.d /etc/kubernetes/manifests {host} ctr {host} containerd config dump Containers keep running."
+    assert default_dialect().expand(text) == plain.replace("{host}", "")
+    k3s = dialect_of(seen("Mar 12 08:00:00 n1 k3s[1]: x"), "n1")
+    assert k3s.expand("{folder:networks} {ctr}") == "/var/lib/rancher/k3s/agent/etc/cni/net.d k3s ctr"
+    docker = dialect_of(
+        seen('networkPlugin cni failed to set up pod "web-0_shop" network: no', versions=["v1.23.2"]), "n1"
+    )
+    assert docker.expand("{impact:runtime}") == "Without live-restore this ends all containers of the node."
