@@ -196,8 +196,8 @@ class ReportText:
     @property
     def silence(self) -> SafeText:
         """What it means that nothing was found; empty where something was, or where something is stuck."""
-        is_told = self._report.findings or self._report.errors.stuck
-        return self.safe("" if is_told else nothing_found(self._report))
+        is_something_found = self._report.findings or self._report.errors.stuck
+        return self.safe("" if is_something_found else nothing_found(self._report))
 
     @property
     def is_empty(self) -> bool:
