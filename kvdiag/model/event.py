@@ -82,7 +82,7 @@ class Event(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the same as text."""
+        """Return the line, or its beginning, as text."""
         return self.logged.decode("utf-8", "replace")
 
     def ref(self, kind: str) -> str:

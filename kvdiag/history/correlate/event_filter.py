@@ -53,7 +53,7 @@ EVERYTHING = Scope()
 def filter_events(raw_events: Sequence[RawEvent], kinds: AbstractSet[str]) -> Iterator[RawEvent]:
     """Yield events of `kinds` and of `ALWAYS`, the first and last, and those that show identities and nodes."""
     kept_kinds = kinds | ALWAYS
-    seen: set[int] = set()  # hashes of names: the names themselves would take 20 MB of 100,000 events
+    seen: set[int] = set()  # hashes of names, which take less memory than the names
     ends = (0, len(raw_events) - 1)
     starts = [at for at, raw_event in enumerate(raw_events) if raw_event[1].entry.kind in STARTS]
     kept_positions = {at for start in starts for at in _last_before_start(raw_events, start)}

@@ -27,7 +27,7 @@ Places = Mapping[str, Provenance]
 
 
 def set_nodes(events: list[Event], places: Places) -> None:
-    """Give the events, in order of time, their nodes; empty if unknown. In place: of 100,000 events 16 MB."""
+    """Give the events, in order of time, their nodes; empty if unknown. In place: of 100,000 events 14 MB."""
     of_nodes = [event for event in events if not event.is_from_controller]
     by_source = _Sources(events, of_nodes, places).names()
     local = {event.node for event in of_nodes if event.node} | set(by_source.values())
