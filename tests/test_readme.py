@@ -65,3 +65,12 @@ def test_every_link_into_the_project_leads_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_path_in_the_documents_is_there() -> None:
+    """Files and folders of the project that pages name exist; pages may leave out `kvdiag/`."""
+    tops = {path.name for path in (*ROOT.iterdir(), *(ROOT / "kvdiag").iterdir()) if path.is_dir()}
+    for page in [*PAGES, *ROOT.glob("*/README.md")]:
+        for named in re.findall(r"`([a-z][\w-]*/[\w./*-]+)`", page.read_text("utf-8")):
+            if named.split("/")[0] in tops:
+                assert any(list(folder.glob(named)) for folder in (ROOT, ROOT / "kvdiag")), f"{page.name}: {named}"
