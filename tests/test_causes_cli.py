@@ -54,10 +54,23 @@ def test_an_umbrella_names_the_cause(report):
 def test_an_error_without_a_cause_is_quoted(report):
     """Where no primitive is known, the sentence has the whole error, the title its last clause."""
     found = report(log_of(ADD, error="the gate keeper: is out for lunch"))["findings"][0]
-    assert found["says"].endswith("failed (add): the gate keeper: is out for lunch")
+    assert found["says"].endswith("CNI plug-in portgate: the gate keeper: is out for lunch")
     assert found["title_object"].endswith(": the gate keeper: is out for lunch")
     assert found["anatomy"]["primitive"] == ""
     assert "ls" not in found["fix"][0]["run"]
+
+
+def test_pods_whose_failures_a_finding_explains_are_not_listed_as_retried(report):
+    """A finding about the node explains the failures of each pod; a pod that fails for another reason is listed."""
+    explained = log_of(ADD, error="the gate keeper: is out for lunch")
+    other_pod = explained.replace("web-0", "web-1").replace("5b0c7a1e", "6c1d8b2f").replace(":00.0", ":01.0")
+    assert not report(explained + other_pod)["errors"]["retried"]
+    unknown = log_of(
+        'E0312 08:{minute:02}:02.000000    2201 pod_workers.go:1300] "Error syncing pod, skipping" err="the widget is '
+        'stuck" pod="shop/web-2" podUID="7d2e9c30-2f4d-4c8e-9a63-0d1e2f3a4b5c"\n'
+    )
+    retried = report(explained + other_pod + unknown)["errors"]["retried"]
+    assert [(pod["pod"], pod["count"]) for pod in retried] == [("shop/web-2", 5)]
 
 
 def test_a_secret_in_an_error(kvdiag, tmp_path):

@@ -79,7 +79,7 @@ def analyze_case(
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=tuple(str(problem) for problem in case.problems if not problem.exit_code),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
-        errors=errors._replace(stuck=stuck, retried=retried_pods(logs, clocks, names, scope)),
+        errors=errors._replace(stuck=stuck, retried=retried_pods(logs, clocks, names, scope, error_index)),
         span=_span(readings, options),
     )
     return report, history

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kvdiag.anatomy.decode import without_callers
 from kvdiag.base.regex import lazy_regex
 
 LONGEST = 240  # characters of a quoted clause
@@ -42,7 +43,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = _CALLED.sub("", text)
+    text = without_callers(_CALLED.sub("", text))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     for answer in (_LINSTOR, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))

@@ -21,6 +21,16 @@ _ESCAPED = lazy_regex(r"\\{1,200}([\"'/`])")
 _BREAK = lazy_regex(r"\\{1,200}([ntr])")
 _HTML = lazy_regex(r"\\{1,200}u00(26|3[ce])")
 _ROOT = lazy_regex(r"[\"'(\[`]{0,3}(?:[A-Za-z]:\\|\\\\)")
+_PLUGIN = lazy_regex(
+    r"plugin type=\\?\"([^\"\\\n]{1,80})\\?\"(?: name=[^ \n]{1,90})? failed \((?:add|delete|check)\): ?"
+)
+_CONTAINER = lazy_regex(r"failed to \"StartContainer\" for \"([^\"\n]{1,80})\" with (\w{1,40}): \"?")
+_SANDBOX = lazy_regex(
+    r"failed to \"\w{1,40}Sandbox\" for \"[^\"\n]{1,330}\" with (\w{1,40}): \"?"
+    r"(?:Failed to create sandbox for pod \\?\"[^\"\n]{1,330}\": ?)?"
+)
+_SAYS_NO_CODE = lazy_regex(r"rpc error: code = (?:Unknown|Internal) desc = ?")
+_CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
 _TOKEN = 200  # characters in front of a backslash in which the token around it begins
 _BLANK = {"n": "\n", "t": " ", "r": " "}
 
@@ -56,6 +66,17 @@ def flatten(text: str, *, redact: bool = True) -> str:
     text = redacted(cut(text)) if redact else cut(text)
     text = _HTML.sub(lambda found: chr(int(found[1], 16)), text)
     return _BREAK.sub(_line_end, _ESCAPED.sub(r"\1", text))
+
+
+def without_callers(text: str) -> str:
+    """Return an error with fewer words for the CNI plug-in, the container or the sandbox that it is about."""
+    return _SANDBOX.sub(r"\1: ", _CONTAINER.sub(r"\2 of \1: ", _PLUGIN.sub(r"CNI plug-in \1: ", text)))
+
+
+def without_wrappers(text: str) -> str:
+    """Return the same without what gRPC puts around an error; a code that says something stays."""
+    text = without_callers(_CODE.sub(r"\1: ", _SAYS_NO_CODE.sub("", text)))
+    return text.removesuffix('"') if text.count('"') % 2 else text  # its begin went with the caller
 
 
 def _line_end(found: re.Match[str]) -> str:

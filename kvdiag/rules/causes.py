@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kvdiag.anatomy.decode import without_wrappers
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
@@ -51,7 +52,7 @@ def cause_values(anatomy: ErrorAnatomy | None, text: str) -> dict[str, str]:
     if anatomy is None:
         return {}
     is_prose = len(text) > LONGEST_ERROR and not anatomy.sentence.endswith("}")  # else a value of a structure
-    sentence = anatomy.sentence if anatomy.names_cause or is_prose else text or anatomy.sentence
+    sentence = anatomy.sentence if anatomy.names_cause or is_prose else without_wrappers(text) or anatomy.sentence
     return {CAUSE: sentence, CAUSE_CLAUSE: anatomy.sentence, STEP: anatomy.step}
 
 

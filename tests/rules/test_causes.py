@@ -84,7 +84,7 @@ def test_rules_show_the_cause(rule):
 
 def test_of_a_long_error_without_a_cause_its_end_is_shown():
     """A report would show the callers in front and cut off the reason; a structure at the end is no reason."""
-    callers = "rpc error: code = Internal desc = " + "could not mount the widget of the shop: " * 8
+    callers = "could not mount the widget of the shop: " * 9
     long = read_cause([event(1, "a.failed", f"{callers}the widget does not like its name")])
     assert (
         cause_values(long, f"{callers}the widget does not like its name")["cause"]
@@ -94,3 +94,26 @@ def test_of_a_long_error_without_a_cause_its_end_is_shown():
     assert cause_values(read_cause([event(1, "a.failed", structure)]), structure)["cause"] == structure
     short = "widget: the widget does not like its name"
     assert cause_values(read_cause([event(1, "a.failed", short)]), short)["cause"] == short
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        ("rpc error: code = Internal desc = the array said no", "the array said no"),
+        ("rpc error: code = Aborted desc = the array said no", "Aborted: the array said no"),
+        ('plugin type="gate" name="net1" failed (add): no seat', "CNI plug-in gate: no seat"),
+        (r"plugin type=\"gate\" name=\"net1\" failed (add): no seat", "CNI plug-in gate: no seat"),
+        ('failed to "StartContainer" for "app" with RunContainerError: "no seat"', "RunContainerError of app: no seat"),
+        (
+            (
+                'failed to "CreatePodSandbox" for "a_b(1)" with CreatePodSandboxError: '
+                r'"Failed to create sandbox for pod \"a_b(1)\": rpc error: code = Unknown desc = no seat"'
+            ),
+            "CreatePodSandboxError: no seat",
+        ),
+        ('open "/run/x": the "array" said no', 'open "/run/x": the "array" said no'),
+    ],
+)
+def test_an_error_is_shown_without_its_wrappers(error, shown):
+    """Of gRPC only a code that says something stays; CNI plug-in, container and reason are named in few words."""
+    assert cause_values(read_cause([event(1, "a.failed", error)]), error)["cause"] == shown

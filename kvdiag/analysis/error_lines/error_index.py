@@ -97,13 +97,22 @@ class ErrorIndex:
             tally.add(log, lines, clock, by, explanations)
         return tally.errors()
 
+    def is_explained(self, source: str, line: int) -> bool:
+        """Return whether a finding explains the error at a line; call `explain` before."""
+        by_words, at = self._explanations.get(source), self._index_of(source, line)
+        return by_words is not None and at is not None and self._logs[source].words[at] in by_words
+
+    def _index_of(self, source: str, line: int) -> int | None:
+        """Return the index of the error that has a line; None if the line is of no error."""
+        lines = self._logs.get(source)
+        at = bisect_right(lines.lines, line) - 1 if lines else -1
+        return at if lines and at >= 0 and lines.lines[at] + lines.below[at] >= line else None
+
     def _mark(self, event: Event, explanation: Explanation) -> None:
-        lines = self._logs.get(event.origin.source)
-        if lines is None:
+        at = self._index_of(event.origin.source, event.origin.line)
+        if at is None:
             return
-        at = bisect_right(lines.lines, event.origin.line) - 1
-        if at < 0 or lines.lines[at] + lines.below[at] < event.origin.line:
-            return
+        lines = self._logs[event.origin.source]
         if at and lines.lines[at - 1] == lines.lines[at]:  # a JSON document with several events
             words = hash(body_of(event.logged).message.encode("utf-8", "replace"))
             first = bisect_left(lines.lines, event.origin.line)

@@ -1,10 +1,11 @@
-"""Find pods that kubelet retries again and again, whether or not a rule explains it."""
+"""Find pods that kubelet retries again and again, and whose failures no finding explains."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from kvdiag.analysis.error_lines.error_index import ErrorIndex
 from kvdiag.analysis.error_lines.groups import end_of, is_ongoing
 from kvdiag.base.clock import is_unanchored
 from kvdiag.events.raw_events import RawEvent
@@ -20,13 +21,25 @@ MOST_NAMED = 100
 
 
 def retried_pods(
-    logs: Iterable[LogEvents], clocks: Mapping[str, SourceClock], known: AbstractSet[str], scope: Scope
+    logs: Iterable[LogEvents],
+    clocks: Mapping[str, SourceClock],
+    known: AbstractSet[str],
+    scope: Scope,
+    error_index: ErrorIndex,
 ) -> tuple[RetriedPod, ...]:
-    """Return retried pods without one of the `known` names, ongoing ones first, then by number of failures."""
+    """Return retried pods without one of the `known` names, ongoing ones first, then by number of failures.
+
+    Only failures are counted that no finding explains.
+    """
     pods: dict[str, RetriedPod] = {}
     for log in logs:
         clock = clocks[log.source]
-        for name, failures in _by_pod(log, known).items():
+        unexplained = [
+            one
+            for one in log.raw_events
+            if one.match.entry.kind in KINDS and not error_index.is_explained(log.source, one.line)
+        ]
+        for name, failures in _by_pod(unexplained, known).items():
             times = [(clock.utc(one.stamp, one.line), one) for one in failures]
             inside = [(time, one) for time, one in times if scope.covers(time, time) and not is_unanchored(time)]
             if inside:
@@ -40,15 +53,14 @@ def names_of(finding: Finding) -> tuple[str, ...]:
     return (finding.subject.name, *finding.subject.ids.values())
 
 
-def _by_pod(log: LogEvents, known: AbstractSet[str]) -> dict[str, list[RawEvent]]:
+def _by_pod(failures: Iterable[RawEvent], known: AbstractSet[str]) -> dict[str, list[RawEvent]]:
     """Return the failures of each pod; several lines of one failed call count once."""
     pods: dict[str, dict[tuple[str, int], RawEvent]] = {}
-    for raw_event in log.raw_events:
-        if raw_event.match.entry.kind in KINDS:
-            names = dict(_names(raw_event))
-            name = names.get("pod") or names.get("pod_uid", "")
-            if name and not known & set(names.values()):
-                pods.setdefault(name, {})[raw_event.match.entry.kind, raw_event.line] = raw_event
+    for raw_event in failures:
+        names = dict(_names(raw_event))
+        name = names.get("pod") or names.get("pod_uid", "")
+        if name and not known & set(names.values()):
+            pods.setdefault(name, {})[raw_event.match.entry.kind, raw_event.line] = raw_event
     return {name: _commonest(list(told.values())) for name, told in pods.items()}
 
 
