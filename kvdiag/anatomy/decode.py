@@ -24,6 +24,7 @@ _ROOT = lazy_regex(r"[\"'(\[`]{0,3}(?:[A-Za-z]:\\|\\\\)")
 _PLUGIN = lazy_regex(
     r"plugin type=\\?\"([^\"\\\n]{1,80})\\?\"(?: name=[^ \n]{1,90})? failed \((?:add|delete|check)\): ?"
 )
+_CSI = lazy_regex(r"kubernetes\.io/csi: [\w.]{1,40} failed: ?")
 _CONTAINER = lazy_regex(r"failed to \"StartContainer\" for \"([^\"\n]{1,80})\" with (\w{1,40}): \"?")
 _SANDBOX = lazy_regex(
     r"failed to \"\w{1,40}Sandbox\" for \"[^\"\n]{1,330}\" with (\w{1,40}): \"?"
@@ -70,6 +71,7 @@ def flatten(text: str, *, redact: bool = True) -> str:
 
 def without_callers(text: str) -> str:
     """Return an error with fewer words for the CNI plug-in, the container or the sandbox that it is about."""
+    text = _CSI.sub("", text)
     return _SANDBOX.sub(r"\1: ", _CONTAINER.sub(r"\2 of \1: ", _PLUGIN.sub(r"CNI plug-in \1: ", text)))
 
 

@@ -111,6 +111,7 @@ def test_of_a_long_error_without_a_cause_its_end_is_shown():
             ),
             "CreatePodSandboxError: no seat",
         ),
+        ("kubernetes.io/csi: attacher.MountDevice failed: rpc error: code = Internal desc = no seat", "no seat"),
         ('open "/run/x": the "array" said no', 'open "/run/x": the "array" said no'),
     ],
 )
