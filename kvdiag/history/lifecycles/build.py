@@ -59,11 +59,9 @@ class LifecycleBuilder:
         self._ended = {event.origin.source: event.ends for event in history.events}
         self._lost: dict[tuple[str, str], list[int]] = {}
         self._sandboxes = {key for kind, key in history.timelines if kind is SubjectKind.SANDBOX}
-        self._static = {
-            timeline.subject.ids.get("pod", "")
-            for (kind, _), timeline in history.timelines.items()
-            if kind is SubjectKind.POD and is_static(timeline.subject, timeline.events)
-        } - {""}
+        pods = (history.timelines[key] for key in history.timelines if key[0] is SubjectKind.POD)
+        self._static = {pod.subject.ids.get("pod", "") for pod in pods if is_static(pod.subject, pod.events)} - {""}
+        self._sorted_times: dict[tuple[str, str], list[int]] = {}
 
     def build(self, timeline: Timeline) -> Lifecycle:
         """The life of one subject, on all its nodes; its state is that of the node it moved on last."""
@@ -157,7 +155,7 @@ class LifecycleBuilder:
 
     def _is_unready(self, node: str, time: int) -> bool:
         def last(kind: str) -> int:
-            times = _times(self._node_times, kind, node)
+            times = self._times_on(kind, node)
             at = bisect_right(times, time)
             return times[at - 1] if at else -1
 
@@ -165,7 +163,13 @@ class LifecycleBuilder:
 
     def _skips(self, events: Sequence[Event]) -> _Skips:
         nodes = {event.node for event in events}
-        return _Skips(events, {node: _times(self._node_times, "volume.stage.skipped", node) for node in nodes})
+        return _Skips(events, {node: self._times_on("volume.stage.skipped", node) for node in nodes})
+
+    def _times_on(self, kind: str, node: str) -> list[int]:
+        """Return when a node's event was, in order; sorted once for all its subjects."""
+        if (kind, node) not in self._sorted_times:
+            self._sorted_times[kind, node] = _times(self._node_times, kind, node)
+        return self._sorted_times[kind, node]
 
 
 def _last(transitions: Sequence[Transition]) -> Event:
