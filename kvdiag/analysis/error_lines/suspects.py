@@ -106,7 +106,10 @@ _ANYWHERE = (
     *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
     *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed", b"EDAC ", b"Memory failure: 0x"),
     *(b"hardware memory ", b"block allocation failed for", b"This should not happen!!", b"file-max limit ", b"TCP: "),
-    *(b"SysRq : ", b"sysrq: ", b" error, dev "),
+    *(b"SysRq : ", b"sysrq: ", b" error, dev ", b"md/raid", b"NFS: ", b"CIFS: VFS: ", b"ceph: ", b"rbd: "),
+    *(b"Machine Check ", b"critical temperature", b"temperature above", b"overlayfs: ", b"Hardware Unit Hang"),
+    *(b"AER: ", b"MC assert!", b"xenbus: ", b"Keep alive watchdog ", b"health compromised", b"NIC Link is Down"),
+    b"low water mark",
     *(b"No retries permitted until ", b"[talos] ", b'apparmor="DENIED"', b"avc:  denied", b"} Failed", b"} BackOff: "),
     *(b"standard_init_linux.go:", b"SELinux is preventing "),
 )

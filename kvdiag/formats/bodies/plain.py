@@ -81,6 +81,13 @@ _KERNEL = lazy_regex(
     rb"|NETDEV WATCHDOG: |transmit queue \d+ timed out|CIFS: VFS: .{0,200}has not responded|ceph: .{0,60}\bhung\b"
     rb"|nfs: server \S{1,253} not responding|\bsegfault at |Hardware Error\]|severity=(?:Uncorrect|Fatal)"
     rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?UE |EDAC DEVICE\d+: .{0,80}\bUE: |Memory failure: 0x"
+    rb"|md/raid\S{0,40}: (?:Disk failure on |not enough operational )"
+    rb"|NFS: .{0,80}(?:[Rr]eclaim failed|failed on NFSv4 )|CIFS: VFS: .{0,200}(?:Send error in |failed)"
+    rb"|ceph: mds\d+ (?:reconnect denied|rejected session)"
+    rb"|rbd: \S{1,20}: (?:encountered watch error|.{0,60}\bresult -\d)|Machine Check Exception"
+    rb"|critical temperature reached|overlayfs: (?:failed to |filesystem on .{0,200} not supported as upperdir)"
+    rb"|Detected Hardware Unit Hang|AER: (?:Multiple )?Uncorrect\w{0,6} \(|MC assert!|xenbus: timeout connecting to "
+    rb"|Keep alive watchdog timeout|device's health compromised"
     rb"|Uncorrected hardware memory error|due to hardware memory corruption|VFS: file-max limit \d+ reached"
     rb"|TCP: out of memory -- consider tuning tcp_mem|[Ss]ys[Rr]q ?: (?:SysRq : )?(?:Trigger a crash|Resetting"
     rb"|Emergency Remount R/O|Manual OOM execution|Terminate All Tasks|Kill All Tasks)"
@@ -88,6 +95,8 @@ _KERNEL = lazy_regex(
 _KERNEL_MILD = lazy_regex(
     rb"WARNING: CPU: \d|EXT4-fs warning|XFS \(\S{1,40}\): Filesystem has duplicate UUID|TCP: too many orphaned sockets"
     rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?CE |EDAC DEVICE\d+: .{0,80}\bCE: "
+    rb"|libceph: osd\d+ down|ceph: mds\d+ caps stale|temperature above threshold|NIC Link is Down"
+    rb"|device-mapper: thin: .{0,40}low water mark"
     rb"|apparmor=\"DENIED\" .{0,120}profile=\"(?:cri-containerd|crio-default|docker-default|containers-default)"
     rb"|avc: {1,2}denied {1,2}\{.{0,300}comm=\"(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)"
 )

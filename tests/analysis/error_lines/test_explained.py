@@ -122,15 +122,17 @@ Events:
 
 
 @pytest.mark.parametrize(
-    ("reason", "left"),
+    ("reason", "tries", "left"),
     [
-        ('Get "https://registry.example.org/v2/": dial tcp: lookup registry.example.org: no such host', 0),
-        ("the widget is not ready", 3),
+        ('Get "https://registry.example.org/v2/": dial tcp: lookup registry.example.org: no such host', "x4 over 5m", 0),
+        ("the widget is not ready", "x4 over 5m", 0),
+        ("the widget is not ready", "x2 over 1m", 3),
     ],
 )
-def test_events_without_the_reason_of_a_pull(errors_of, reason, left):
+def test_events_without_the_reason_of_a_pull(errors_of, reason, tries, left):
     """They are explained by what explains the event that has the reason; if nothing does, all of them are listed."""
-    assert len(errors_of(events=EVENTS.format(reason=reason)).groups) == left
+    events = EVENTS.format(reason=reason).replace("x4 over 5m", tries)
+    assert len(errors_of(events=events).groups) == left
 
 
 def test_another_pull_that_fails_is_listed(errors_of):
