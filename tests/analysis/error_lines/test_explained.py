@@ -124,7 +124,11 @@ Events:
 @pytest.mark.parametrize(
     ("reason", "tries", "left"),
     [
-        ('Get "https://registry.example.org/v2/": dial tcp: lookup registry.example.org: no such host', "x4 over 5m", 0),
+        (
+            'Get "https://registry.example.org/v2/": dial tcp: lookup registry.example.org: no such host',
+            "x4 over 5m",
+            0,
+        ),
         ("the widget is not ready", "x4 over 5m", 0),
         ("the widget is not ready", "x2 over 1m", 3),
     ],
