@@ -119,7 +119,7 @@ def test_each_allowed_import_is_one():
 WIDE = {
     "model": 14,
     "inputs": 18,
-    "formats": 17,
+    "formats": 18,
     "base": 13,
     "events": 15,
     "history": 23,

@@ -8,6 +8,7 @@ one module and one name in `bodies.registry.FORMATS`.
 
 PUBLIC = (
     "authors",
+    "bodies.daemons",
     "bodies.eventtable",
     "bodies.gopanic",
     "bodies.keyvalues",

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.bodies import plain
+from kvdiag.formats.bodies import daemons, plain
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.scan.choose import make_scanner
 from kvdiag.inputs.scan.protocol import Scanner
@@ -49,7 +49,8 @@ _MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
     ),
     ((b'"level":40', b'"level":50', b'"level":60'), lazy_regex(rb'"level":[456]0\b')),
     (_CAPITALS, lazy_regex(rb"[\[< \t\n:|](?:" + b"|".join(_CAPITALS) + rb")")),
-    ((*(b"[" + badge for badge in _BADGES), b"[Err", b"[Warn", b"[WRN"), None),
+    ((*(b"[" + badge for badge in _BADGES), b"[Err", b"[Warn", b"[WRN", b"[ALERT"), None),
+    ((b"|WARN|", b"|ERR|", b"|EMER|"), None),  # of Open vSwitch
     ((*(b"<" + badge for badge in _BADGES), b"<nwarn"), None),
     ((b"WARN\x1b[", b"ERRO\x1b[", b"FATA\x1b[", b"PANI\x1b["), None),  # logrus on a terminal, in colours
     (tuple(b"\t" + word for word in _CASES), lazy_regex(rb"\t" + _WORDS + rb"\w{0,4}[ \t]")),
@@ -112,6 +113,7 @@ _ANYWHERE = (
     b"low water mark",
     *(b"No retries permitted until ", b"[talos] ", b'apparmor="DENIED"', b"avc:  denied", b"} Failed", b"} BackOff: "),
     *(b"standard_init_linux.go:", b"SELinux is preventing "),
+    *daemons.LITERALS,
 )
 
 

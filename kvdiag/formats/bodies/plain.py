@@ -12,7 +12,7 @@ Text that only contains such a word elsewhere has no level.
 from __future__ import annotations
 
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.bodies import gopanic
+from kvdiag.formats.bodies import daemons, gopanic
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.model.values import Level
 
@@ -43,6 +43,9 @@ _FAILED = lazy_regex(
 _PREVENTED = lazy_regex(
     rb"SELinux is preventing (?:/[\w./-]{0,100}/)?(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)\b"
 )
+# Open vSwitch and OVN; a logger of Python in the log of another program.
+_VLOG = lazy_regex(rb"(?:[a-z][\w-]{1,30}|\d{4}-\d\d-\d\dT[\d:.]{8,15}Z)\|\d{5,8}\|[^|\n]{1,60}\|(?:(ERR|EMER)|WARN)\|")
+_PYTHON = lazy_regex(rb"(?:[\w:.,-]{1,30} ){0,4}[\w.]{1,60}\[(?:(ERROR|CRITICAL)|WARNING)\]: \S")
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
 _ABORTED = lazy_regex(
@@ -113,9 +116,11 @@ def level(ident: str, text: bytes) -> Level | None:
         bad = _kernels(text)
         if bad or ident:
             return bad
-    if (ident.startswith("systemd") and _SYSTEMD.search(text)) or (ident.startswith("dbus") and _BUS.search(text)):
+    words = _SYSTEMD if ident.startswith("systemd") else _BUS if ident.startswith("dbus") else None
+    if (words is not None and words.search(text)) or daemons.reports_failure(ident, text):
         return Level.ERROR
     found = _LOGFMT.match(text) or _CEPH.search(text) or _PREVENTED.match(text)
+    found = found or _VLOG.match(text) or _PYTHON.match(text)
     if found:
         return Level.ERROR if found.lastindex else Level.WARNING
     return _placed(text)
