@@ -43,7 +43,9 @@ class ErrorIndex:
         return ErrorLines(self._entries, LineQuota(), self._marks)
 
     def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
-        """Yield the readings, extended to the time of the first and last error line."""
+        """Yield the readings, extended to the time of the first and last error line; call it when all is read."""
+        for read in self._logs.values():
+            read.trim()
         for reading in readings:
             lines, clock = self._logs.get(reading.source), clocks.get(reading.source)
             stamps = [stamp for stamp in lines.stamps if stamp != NO_TIME] if lines else []

@@ -163,6 +163,13 @@ class ErrorLines:
             except Exception as error:  # noqa: BLE001 (a fault of kvdiag costs this line, not the log)
                 self.faults.setdefault(describe_fault(error), line_of(number))
 
+    def trim(self) -> None:
+        """Cut the columns to one length: the time limit may have ended reading between two of them."""
+        columns = (self.lines, self.below, self.stamps, self.words, self.group_of, self.entry_of)
+        length = min(map(len, columns))
+        for column in columns:
+            del column[length:]
+
     def part(self) -> ErrorColumns:
         """Return what was collected."""
         return ErrorColumns(
