@@ -27,7 +27,7 @@ _LEVEL = lazy_regex(
     rb"(?:\[(?i:" + _WORDS + rb")(?: [A-Z][\w.-]{1,200})?\]|<(?i:" + _WORDS + rb")>"
     rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
 )  # fmt: skip
-_FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?|critical|panic)|warning): \S")
+_FIRST = lazy_regex(rb"(?i:(error(?: from server(?: \(\w{1,40}\))?)?|fatal(?: error)?|critical|panic)|warning): \S")
 # An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
 _BARE = lazy_regex(
     rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
