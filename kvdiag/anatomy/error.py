@@ -39,6 +39,7 @@ REMOVED = (
 )  # of a container that did not start, of a layer: they are gone
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
+OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
 _OF_DRIVER = frozenset(("attach", "detach", "stage", "publish", "unmount", "provision", "delete", "resize", "snapshot"))
@@ -92,7 +93,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     values = sentence_values(named, subject, owner, clause, words, known.packages)
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
-    is_inside = (named.kind in PATHS and (PROBE in found.text or any(folder in named.name for folder in REMOVED))) or (
+    is_inside = (named.kind in PATHS and _is_path_inside(named.name, found.text)) or (
         (named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name))) and _is_of_driver(anatomy)
     )
     is_shown = strength > WEAK and not is_inside
@@ -111,6 +112,11 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         step=step,
         check=check,
     )
+
+
+def _is_path_inside(path: str, text: str) -> bool:
+    """Return whether a path is one of a container, or is gone by now: a command on the node does not find it."""
+    return PROBE in text or path.startswith(OF_HOST) or any(folder in path for folder in REMOVED)
 
 
 def in_container(anatomy: ErrorAnatomy) -> ErrorAnatomy:

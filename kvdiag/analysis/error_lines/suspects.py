@@ -55,7 +55,8 @@ _MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
     ((b"WARN\x1b[", b"ERRO\x1b[", b"FATA\x1b[", b"PANI\x1b["), None),  # logrus on a terminal, in colours
     (tuple(b"\t" + word for word in _CASES), lazy_regex(rb"\t" + _WORDS + rb"\w{0,4}[ \t]")),
     ((b": SIG", b": W ", b": E ", b": F "), lazy_regex(rb": (?:SIG[A-Z]{3,4}: |[WEF] )")),
-    ((b"panic: ", b"fatal error: ", b" W | ", b" E | ", b" C | ", b"rror from server ("), None),
+    ((b"panic: ", b"fatal error: ", b" W | ", b" E | ", b" C | ", b"rror from server"), None),
+    ((b"container_linux.go:", b"rror execution phase ", b"' not found (required by "), None),
     ((b": Assertion `", b": Assertion '", b" panicked at "), None),
     ((b"Warning ", b"Warning\t"), lazy_regex(rb"Warning[ \t]+[A-Z]\w+[ \t]")),
     (

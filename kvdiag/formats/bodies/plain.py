@@ -27,16 +27,19 @@ _LEVEL = lazy_regex(
     rb"(?:\[(?i:" + _WORDS + rb")(?: [A-Z][\w.-]{1,200})?\]|<(?i:" + _WORDS + rb")>"
     rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
 )  # fmt: skip
-_FIRST = lazy_regex(rb"(?i:(error(?: from server \(\w{1,40}\))?|fatal(?: error)?|critical|panic)|warning): \S")
+_FIRST = lazy_regex(rb"(?i:(error(?: from server(?: \(\w{1,40}\))?)?|fatal(?: error)?|critical|panic)|warning): \S")
 # An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
 _BARE = lazy_regex(
     rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
     rb"|[Ff]ailed to [a-z][^\n]{2,300}?: \S"
 )
-# kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; runc; Talos.
+# kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; runc;
+# kubeadm; the loader of glibc; Talos.
 _FAILED = lazy_regex(
     rb"Operation for \"[^\n]{1,300}failed\. No retries permitted until |event for [\w.-]{1,253}: \{[^}\n]{1,300}\} "
-    rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |standard_init_linux\.go:\d{1,5}: "
+    rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |(?:standard_init|container)_linux\.go:\d{1,5}: "
+    rb"|error execution phase [\w/-]{1,60}: "
+    rb"|[\w./+-]{1,200}: (?:/[\w./+-]{1,200}: )?version [`']GLIBC_[^\n]{1,60} not found \(required by "
     rb"|\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
 # setroubleshoot on a program of the container runtime.
