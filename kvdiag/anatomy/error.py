@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -173,17 +174,30 @@ def _failed(operations: tuple[Operation, ...]) -> str:
 
 
 class Candidate(NamedTuple):
-    """An error of a subject, and when it was printed."""
+    """An error of a subject, when it was printed first, and how often."""
 
     time: int
     anatomy: ErrorAnatomy
+    times: int = 1
 
 
 def strongest_error(candidates: Iterable[Candidate]) -> ErrorAnatomy | None:
-    """Return the strongest error of one pod, volume or unit; of equal ones by direction, then the earliest."""
+    """Return the strongest error of one pod, volume or unit; of equal ones by direction, then the most frequent cause.
+
+    Of causes that are as frequent it is the earliest.
+    """
+    errors = list(candidates)
+    counts: Counter[str] = Counter()
+    for error in errors:
+        counts[error.anatomy.primitive] += error.times
     best = min(
-        candidates,
-        key=lambda one: (-one.anatomy.strength, _ORDER.index(one.anatomy.direction), one.time),
+        errors,
+        key=lambda one: (
+            -one.anatomy.strength,
+            _ORDER.index(one.anatomy.direction),
+            -counts[one.anatomy.primitive],
+            one.time,
+        ),
         default=None,
     )
     return best.anatomy if best else None

@@ -38,7 +38,7 @@ _COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controll
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "socket": _compiled(
         r"(?:dial unix|unix://|dial unix ) ?@?(/[^\s\"':,\]]{2,200})",
-        r"(?:unix:)?(/[\w./@+~=%-]{2,200}\.sock)\b",
+        r"(?:unix:)?(/[\w./@+~=%-]{2,200}\.sock(?:\.ttrpc)?)\b",
     ),
     "pipe": _compiled(r"(?<![\w\\])(?:\\{2,4}\.\\{1,2}|//\./)pipe[\\/]{1,2}([\w.-]{2,100})"),
     "path": _compiled(
@@ -64,7 +64,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"(?:container process(?: caused)?|exec failed|caused)[: \"]{1,6}exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"(?:executable file|exec) [`\"]([^`\"\n]{1,160})[`\"]",
         rf"exec: [\"`](?!{_OF_NODE})([^\"`\n]{{1,160}})[\"`]",
-        r"exec (/[^\s\"`:]{2,160}):",
+        r"(?<!fork/)exec (/[^\s\"`:]{2,160}):",
     ),
     "program": _compiled(
         r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
@@ -124,6 +124,9 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "fstype": _compiled(
         r"filesystem type '([\w.]{2,20})'",
         r"-t {1,4}([\w.]{2,20}) ",
+        r"fstype: ([\w.]{2,20}),",
+        r"mount (mqueue|cgroup2?|proc|sysfs|tmpfs|devpts|shm|bpf):/",
+        r"(overlay)(?:: no such device| mount to )",
         r"/sbin/mount\.(\w{2,20})\b",
         r"mount\.(nfs|cifs|ceph|glusterfs)\b",
     ),

@@ -69,13 +69,15 @@ class LineReader:
     def _line(self, raw: RawRecord, recogniser: Recogniser) -> Line:
         stamp = resolve(raw.peeled, raw.body)
         events = tuple(self._events(raw, stamp or 0, recogniser))
-        component = next((event.component for event in events if event.component), "")
+        author = UNKNOWN_AUTHOR.author_of_line(raw.peeled.ident, raw.body.caller)
+        named = [event.component for event in events if event.component]
+        component = author if author in named or not named else named[0]  # a line may relay the error of another
         return Line(
             number=raw.line,
             raw=raw.raw,
             carrier=raw.peeled.carrier,
             format=raw.body.format,
-            component=component or UNKNOWN_AUTHOR.author_of_line(raw.peeled.ident, raw.body.caller),
+            component=component,
             node=raw.peeled.node,
             time=_time(stamp),
             body=raw.body,

@@ -321,9 +321,14 @@ def is_output(carrier: str, ident: str) -> bool:
 
 
 def reflector_type(line: bytes) -> bytes:
-    """Return the type that a reflector could not list or watch; empty if the line is not of a reflector."""
+    """Return the type that a reflector could not list or watch; empty if the line is not of a reflector.
+
+    kubelet and kube-proxy both list Services, but kube-proxy names a label in the request.
+    """
     found = _LISTED.search(line) if b"reflector.go:" in line[:HEADER] else None
-    return found[1] if found else b""
+    if found is None:
+        return b""
+    return b"Service of kube-proxy" if b"service.kubernetes.io%2Fservice-proxy-name" in line else found[1]
 
 
 def file_of(line: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from kvdiag.anatomy.decode import without_wrappers
@@ -19,14 +20,16 @@ _TEXTS = ("error", "reason", "message")
 
 
 def errors_of(rule: Rule, selected: Selected, begins: int, ends: int) -> tuple[Event, ...]:
-    """Return the first event of each different error that the rule reads causes from, between two times."""
-    found: dict[str, Event] = {}
+    """Return the events of the first different errors that the rule reads causes from, between two times."""
+    found: list[Event] = []
+    errors: set[str] = set()
     for event in selected.of_names(rule.cause_from):
         if begins <= event.ends and event.time <= ends:
-            found.setdefault(_error(event), event)
-            if len(found) == MOST_READ:
-                break
-    return tuple(found.values())
+            error = _error(event)
+            if error in errors or len(errors) < MOST_READ:
+                errors.add(error)
+                found.append(event)
+    return tuple(found)
 
 
 LONGEST_ERROR = 240  # characters; of a longer error a report would show the callers and cut off the reason
@@ -36,9 +39,11 @@ def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
     """Return the strongest error among the events."""
     from kvdiag.anatomy.error import Candidate, read_error, strongest_error  # slow: not for every log
 
+    counts = Counter(map(_error, events))
+    firsts = {_error(event): event for event in reversed(events)}
     return strongest_error(
-        Candidate(event.time, read_error(_error(event), context=event.text, program=event.component))
-        for event in events
+        Candidate(event.time, read_error(error, context=event.text, program=event.component), counts[error])
+        for error, event in firsts.items()
     )
 
 

@@ -45,6 +45,7 @@ _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
 WITHOUT_DOCKERSHIM = 24  # minor version of kubelet that removed dockershim
 UNKNOWN = "unknown"  # runtime of a kubelet with dockershim, if no line shows which one runs
+EITHER = "either"  # the same of a kubelet without dockershim: containerd or CRI-O
 
 
 class Distribution(NamedTuple):
@@ -159,29 +160,33 @@ def dialect_of(history: History, node: str) -> Dialect:
     seen_runtime = max(runtimes, key=lambda one: runtimes[one], default="")
     if seen_runtime == "docker" and _is_without_dockershim(history, node):
         seen_runtime = "cri-dockerd"
-    if not seen_runtime and name == "plain" and _may_have_dockershim(history, node):
-        seen_runtime = UNKNOWN
+    if not seen_runtime and name == "plain":
+        is_new = _is_without_dockershim(history, node)
+        seen_runtime = EITHER if is_new else UNKNOWN if _may_have_dockershim(history, node) else ""
     return Dialect(distribution, seen_runtime or distribution.runtime or default_dialect().runtime)
 
 
 def _is_without_dockershim(history: History, node: str) -> bool:
-    """Return whether kubelet's version is known and has no dockershim."""
-    return any(minor >= WITHOUT_DOCKERSHIM for minor in _minors(history, node, "version"))
+    """Return whether kubelet's version, or the lowest that has its wording, has no dockershim."""
+    known = [*_minors(history, node, ">=")]
+    return bool(known) and min(known) >= WITHOUT_DOCKERSHIM
 
 
 def _may_have_dockershim(history: History, node: str) -> bool:
     """Return whether kubelet's version, or a bound of it from its wording, has dockershim."""
-    known = [*_minors(history, node, "version"), *_minors(history, node, "span")]
+    known = [*_minors(history, node, "<")]
     return bool(known) and max(known) < WITHOUT_DOCKERSHIM
 
 
-def _minors(history: History, node: str, field: str) -> Iterator[int]:
-    """Yield the minor versions of the node's kubelet: known ones, or upper bounds from wordings such as `<1.21`."""
+def _minors(history: History, node: str, bound: str) -> Iterator[int]:
+    """Yield the minor versions of the node's kubelet: known ones, or bounds from wordings such as `<1.21`, `>=1.24`."""
     for seen in history.versions:
         if seen.component == "kubelet" and may_be_same_node(node, seen.node):
-            found = _MINOR.match(getattr(seen, field).removeprefix("<"))
-            if found:
-                yield int(found[1])
+            bounds = (one.removeprefix(bound) for one in seen.span.split() if one.startswith(bound))
+            for text in (seen.version, *bounds):
+                found = _MINOR.match(text)
+                if found:
+                    yield int(found[1])
 
 
 def _votes(texts: Sequence[str], signs: Mapping[str, Sequence[str]]) -> Counter[str]:

@@ -38,6 +38,21 @@ def test_the_strongest_error_of_the_named_events():
     assert read.object == "/srv/a"
 
 
+def test_the_most_frequent_of_equal_causes():
+    """Of errors that are as strong, the cause that is most frequent is chosen, whatever it names."""
+    events = [
+        event(1, "a.failed", "dial tcp 192.0.2.1:80: connect: connection refused"),
+        *(event(number, "a.failed", f"open /srv/{number}: permission denied") for number in (2, 3)),
+    ]
+    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 0, 50))
+    assert read is not None
+    assert read.object == "/srv/2"
+    again = [event(number, "a.failed", "dial tcp 192.0.2.1:80: connect: connection refused") for number in (4, 5)]
+    read = read_cause(errors_of(RULE, part_of(RULE, [*events, *again]).selected, 0, 50))
+    assert read is not None
+    assert read.object == "192.0.2.1:80"
+
+
 def test_no_error():
     """A rule without `cause-from`, and one whose events have not happened, has no cause."""
     failed = event(5, "a.failed", "open /srv/a: permission denied")

@@ -51,6 +51,8 @@ def seen(*lines, node="n1", source="node.log", versions=()):
         (f"Mar 12 08:00:01 n1 k3s[2201]: {KLOG}", "k3s"),
         ("[talos] 2024/03/12 08:00:01 service[kubelet](Waiting): Error running Containerd(kubelet)", "talos"),
         (f"Mar 12 08:00:01 n1 rke2[2201]: {KLOG}", "rke2"),
+        (f'{KLOG} err="dial unix /run/k3s/containerd/containerd.sock"', "k3s"),
+        (f"Mar 12 08:00:01 n1 rke2-agent[2201]: {KLOG} path=/run/k3s/containerd/containerd.sock", "rke2"),
         (f"Mar 12 08:00:01 n1 k0s[2201]: {KLOG}", "k0s"),
         (f"Mar 12 08:00:01 n1 kubenswrapper[2201]: {KLOG}", "openshift"),
         (f"Mar 12 08:00:01 minikube kubelet[2201]: {KLOG}", "minikube"),
@@ -144,6 +146,8 @@ def test_a_node_with_windows_has_commands_of_windows():
         ("talos", "{restart:kubelet}", "talosctl -n n1 service kubelet restart"),
         ("talos", "{journal:kernel}", "talosctl -n n1 dmesg"),
         ("openshift", "{journal:kubelet}", "oc adm node-logs n1 -u kubelet"),
+        ("plain", "{shell} grep -l x /proc/[0-9]*/mountinfo", "grep -l x /proc/[0-9]*/mountinfo"),
+        ("openshift", "{shell} grep -l x /proc/[0-9]*/mountinfo", "grep -l x /proc/[0-9]*/mountinfo"),
         ("openshift", "{host} ps -e", "oc debug node/n1 -- chroot /host ps -e"),
         ("minikube", "{status:kubelet}", "minikube ssh -- sudo systemctl status kubelet"),
     ],
@@ -240,13 +244,15 @@ def test_docker_is_no_part_of_the_distribution(name, expected):
     [
         ("v1.18.3", "", "unknown"),
         ("", "<1.21", "unknown"),
-        ("v1.24.0", "", "containerd"),
+        ("v1.24.0", "", "either"),
+        ("", ">=1.25", "either"),
+        ("", ">=1.21 <1.25", "containerd"),
         ("", "<1.27", "containerd"),
         ("", "", "containerd"),
     ],
 )
-def test_an_old_kubelet_may_have_any_runtime(version, span, runtime):
-    """With dockershim in kubelet, and no line that shows the runtime, logs of all three are read."""
+def test_a_kubelet_may_have_any_runtime(version, span, runtime):
+    """If no line shows the runtime, logs of all that this kubelet may have are read."""
     told = SeenVersion("kubelet", version, "wording" if span else "banner", "n1", span=span)
     history = seen(KLOG)._replace(versions=(told,))
     dialect = dialect_of(history, "n1")
@@ -254,6 +260,9 @@ def test_an_old_kubelet_may_have_any_runtime(version, span, runtime):
     if runtime == "unknown":
         assert dialect.expand("{journal:runtime since 1h}") == "journalctl -u docker -u containerd -u crio --since=-1h"
         assert dialect.expand("{status:runtime}") == "systemctl status docker containerd crio"
+    if runtime == "either":
+        assert dialect.expand("{journal:runtime since 1h}") == "journalctl -u containerd -u crio --since=-1h"
+        assert dialect.expand("{status:cri}") == "systemctl status containerd crio"
 
 
 def test_the_form_of_talosctl_dmesg_shows_talos():
