@@ -118,7 +118,8 @@ _BLOCK_PUBLISHED = lazy_regex(
 )
 _STAGED = lazy_regex(rb"kubernetes\.io/csi/([-.0-9A-Za-z_]{1,253})/[0-9a-f]{64}(?:/|$)")
 _STAGING = lazy_regex(
-    rb"/[^\s\[\]\"\\:,']{0,256}/plugins/kubernetes\.io/csi/[-.0-9A-Za-z_]{1,253}/[0-9a-f]{64}/globalmount"
+    rb"/[^\s\[\]\"\\:,']{0,256}/plugins/kubernetes\.io/csi/"
+    rb"(?:pv/[-.0-9A-Za-z_]{1,253}|[-.0-9A-Za-z_]{1,253}/[0-9a-f]{64})/globalmount"
 )
 _STAGED_BY_PV = lazy_regex(rb"kubernetes\.io/csi/pv/([-.0-9A-Za-z_]{1,253})/globalmount")
 _BLOCK_STAGED = lazy_regex(rb"kubernetes\.io/csi/volumeDevices/(?:staging/)?([-.0-9A-Za-z_]{1,253})")

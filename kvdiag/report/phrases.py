@@ -11,6 +11,7 @@ from urllib.parse import quote
 from kvdiag.base.clock import CLOCKS_DIFFER, SECOND, format_duration, to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.versions import format_range, read_range
+from kvdiag.formats.authors import DRIVER, SIDECARS
 from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
@@ -62,7 +63,7 @@ def safe_fix(fix: Fix, *, redact: bool) -> Fix:
 # The clock was assumed, as no log has the date.
 GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
-DRIVERS = ("csi-", "external-")  # components whose errors come from calls for volumes, not from retries of kubelet
+DRIVERS = frozenset((DRIVER, *SIDECARS))  # whose errors come from calls for volumes, not from retries of kubelet
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
@@ -174,8 +175,8 @@ def nothing_found(report: Report) -> str:
         return "Nothing was logged in the requested time."
     if not any(reading.records for reading in report.inputs):
         return "No log lines recognized."
-    failed = (group for group in report.errors.groups if group.level in {Level.ERROR, Level.FATAL})
-    named = (group.anatomy for group in failed if group.component.startswith(DRIVERS))
+    failed = (one for one in report.errors.groups if one.level in {Level.ERROR, Level.FATAL})
+    named = (one.anatomy for one in failed if one.level is Level.FATAL or one.component in DRIVERS)
     cause = next((one.sentence for one in named if one and one.strength >= STRONG and not one.note), "")
     return f"No rule matches. An error line names a cause: {cause}." if cause else "No known failure found."
 

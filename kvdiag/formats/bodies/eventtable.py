@@ -81,6 +81,8 @@ _TWO_AGES_LISTED = lazy_regex(
     + _BRACED + rb"(?:[ \t]{2,}|\t)(?P<rest>\S.*)"
 )  # fmt: skip
 _SHAPES = (_DESCRIBED, _LISTED, _BY_KIND, _TWO_AGES, _TWO_AGES_LISTED, _UNTYPED, _TWO_AGES_UNTYPED)
+# `kubelet,  worker-1   Warning`: pasted with more blanks than kubectl prints
+_WIDE_SOURCE = lazy_regex(rb",[ \t]{2,8}(?=[a-z0-9][-a-z0-9.]{0,252}[ \t]+" + _PART_OF + rb"(?:Normal|Warning)[ \t])")
 _GRAVE = ("Failed", "BackOff", "Unhealthy", "Evicted", "Preempt", "System", "OutOf", "NodeNotReady", "Network")
 _COLUMNS = lazy_regex(rb" {2,}")
 _CELLS = lazy_regex(rb"\t+| {2,}")
@@ -151,6 +153,7 @@ def read(body: bytes) -> Body | None:
     """Return one row of any of the tables; None for any other line. Its stamp is an age (see `kvdiag.base.clock`)."""
     if not _MIGHT_BE.match(body):
         return None
+    body = _WIDE_SOURCE.sub(b", ", body)
     found = next((match for shape in _SHAPES if (match := shape.match(body))), None)
     if found is None:
         chosen = _chosen(body)

@@ -32,14 +32,14 @@ _UNIX = lazy_regex(rb"(\d{9,10})\.(\d{6}) (?=\S)")
 _CALLER = rb"\[ {0,8}[TC]\d{1,7}\]"  # thread or CPU (CONFIG_PRINTK_CALLER); util-linux puts a blank before it
 _UPTIME = rb"\[ {0,8}(\d{1,9})\.(\d{6})(?: < {0,8}\d{1,9}\.\d{6} >)?\](?: ?" + _CALLER + rb")? "
 _BOOT = lazy_regex(_UPTIME)
-# dmesg -T, and -H, where a line between two minutes tells only how much later it is.
-_CTIME = lazy_regex(rb"\[[A-Z][a-z]{2} ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d):(\d\d) \d{4}\] (?:" + _CALLER + rb" )?")
+# dmesg -T, in any language, and -H, where a line between two minutes tells only how much later it is.
+_CTIME = lazy_regex(rb"\[\S{2,12} (" + openings.MONTH + rb" [ \d]?\d \d\d:\d\d):(\d\d) \d{4}\] (?:" + _CALLER + rb" )?")
 _MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] (?:" + _CALLER + rb" )?")
 _LATER = lazy_regex(rb"\[ {1,8}\+\d{1,6}\.\d{6}\] (?:" + _CALLER + rb" )?")
 _DECODED = lazy_regex(rb"[a-z]{2,8}(?: {0,4}:[a-z]{2,7} {0,4}:)? {1,2}(?=" + _UPTIME + rb")")
 _DECODED_TIME = lazy_regex(
     rb"(kern|user|daemon|auth|syslog|cron|local[0-7]) {0,6}:[a-z]{2,7} {0,4}: "
-    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{1,9}[+-]\d\d:?\d\d|\[[A-Z][a-z]{2} [^\]\n]{16,24}\]) "
+    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{1,9}[+-]\d\d:?\d\d|\[\S{2,12} [^\]\n]{16,32}\]) "
 )
 _KMSG = lazy_regex(rb"(\d{1,3}),\d{1,12},(\d{1,15}),[^;\n]{1,60};")
 _KERN = 8  # priorities below it are the kernel's own
