@@ -43,10 +43,7 @@ def test_no_known_failure_does_not_stand_alone(kvdiag, log):
     assert done.returncode == 0
 
 
-DRIVER = (
-    "E0312 08:00:00.000000       1 utils.go:58] GRPC call: /csi.v1.Node/NodeStageVolume, GRPC error: rpc error: "
-    "code = Internal desc = {error}\n"
-)
+DRIVER = "E0312 08:00:00.000000       1 nodeserver.go:58] NodeStageVolume: the mount failed: {error}\n"
 
 
 @pytest.mark.parametrize(
