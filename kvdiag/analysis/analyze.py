@@ -70,6 +70,7 @@ def analyze_case(
     names = {name for finding in ranked for name in names_of(finding)}
     stuck = stuck_subjects(case, analysis, ranked, errors.groups)
     names |= {one.name for one in stuck}
+    retried = retried_pods(logs, clocks, names, scope, error_index) if errors.groups else ()  # else all is explained
     report = Report(
         version=__version__,
         inputs=readings,
@@ -79,7 +80,7 @@ def analyze_case(
         problems=tuple(str(problem) for problem in case.problems if problem.exit_code),
         notes=tuple(str(problem) for problem in case.problems if not problem.exit_code),
         is_empty=any(isinstance(problem, WindowError) for problem in case.problems),
-        errors=errors._replace(stuck=stuck, retried=retried_pods(logs, clocks, names, scope, error_index)),
+        errors=errors._replace(stuck=stuck, retried=retried),
         span=_span(readings, options),
     )
     return report, history
