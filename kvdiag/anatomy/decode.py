@@ -25,11 +25,11 @@ _PLUGIN = lazy_regex(
     r"plugin type=\\?\"([^\"\\\n]{1,80})\\?\"(?: name=[^ \n]{1,90})? failed \((?:add|delete|check)\): ?"
 )
 _CSI = lazy_regex(r"kubernetes\.io/csi: [\w.]{1,40} failed: ?")
-_CONTAINER = lazy_regex(r"failed to \"StartContainer\" for \"([^\"\n]{1,80})\" with (\w{1,40}): \"?")
-_SANDBOX = lazy_regex(
-    r"failed to \"\w{1,40}Sandbox\" for \"[^\"\n]{1,330}\" with (\w{1,40}): \"?"
-    r"(?:Failed to create sandbox for pod \\?\"[^\"\n]{1,330}\": ?)?"
+_KUBELET = lazy_regex(
+    r"failed to \"\w{1,40}\" for \"([^\"\n]{1,330})\" with (\w{1,40}): "
+    r"(?:\"((?:[^\"\\\n]|\\[^\n]){0,4000})\"(?=[\],;\s]|\Z))?"
 )
+_SANDBOX = lazy_regex(r"Failed to create sandbox for pod \\{0,3}\"[^\"\\\n]{1,330}\\{0,3}\": ?")
 _SAYS_NO_CODE = lazy_regex(r"rpc error: code = (?:Unknown|Internal) desc = ?")
 _CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
 _TOKEN = 200  # characters in front of a backslash in which the token around it begins
@@ -71,14 +71,21 @@ def flatten(text: str, *, redact: bool = True) -> str:
 
 def without_callers(text: str) -> str:
     """Return an error with fewer words for the CNI plug-in, the container or the sandbox that it is about."""
-    text = _CSI.sub("", text)
-    return _SANDBOX.sub(r"\1: ", _CONTAINER.sub(r"\2 of \1: ", _PLUGIN.sub(r"CNI plug-in \1: ", text)))
+    text = _KUBELET.sub(_reason, _PLUGIN.sub(r"CNI plug-in \1: ", _CSI.sub("", text)))
+    return _SANDBOX.sub("", text)
+
+
+def _reason(found: re.Match[str]) -> str:
+    """Return kubelet's reason, and the container where it has one; the error behind it without its quotes."""
+    who, reason, error = found.groups(default="")
+    return f"{reason}: {error}" if who.endswith(")") else f"{reason} of {who}: {error}"  # a pod's name ends in (UID)
 
 
 def without_wrappers(text: str) -> str:
     """Return the same without what gRPC puts around an error; a code that says something stays."""
     text = without_callers(_CODE.sub(r"\1: ", _SAYS_NO_CODE.sub("", text)))
-    return text.removesuffix('"') if text.count('"') % 2 else text  # its begin went with the caller
+    before, quote, after = text.rpartition('"')
+    return before + after if quote and text.count(quote) % 2 else text  # its other one went, or was cut off
 
 
 def _line_end(found: re.Match[str]) -> str:

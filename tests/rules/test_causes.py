@@ -126,6 +126,17 @@ def test_of_a_long_error_without_a_cause_its_end_is_shown():
             ),
             "CreatePodSandboxError: no seat",
         ),
+        (
+            (
+                '[failed to "StartContainer" for "a" with CrashLoopBackOff: "back-off 5m0s", '
+                'failed to "StartContainer" for "b" with RunContainerError: "no seat"]'
+            ),
+            "[CrashLoopBackOff of a: back-off 5m0s, RunContainerError of b: no seat]",
+        ),
+        (
+            'failed to "KillContainer" for "a" with KillContainerError: "rpc error: code = Unknown desc = no seat',
+            "KillContainerError of a: no seat",
+        ),
         ("kubernetes.io/csi: attacher.MountDevice failed: rpc error: code = Internal desc = no seat", "no seat"),
         ('open "/run/x": the "array" said no', 'open "/run/x": the "array" said no'),
     ],
