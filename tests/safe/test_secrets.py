@@ -373,6 +373,15 @@ def test_a_piece_of_a_token_that_stands_alone(lead):
     assert said == f"{lead}{REDACTED}\n{kept}"
 
 
+def test_a_name_at_the_end_of_a_line_alone():
+    """Is no piece of a key: an error often ends in the name of a function."""
+    kept = "soap fault: retrieveVStorageObject\n"
+    assert b"".join(block.data for block in without_keys([Block(kept.encode(), 0, 1, 0)], alone=True)).decode() == kept
+    piece = "soap fault: x8Rt2Kx9Lm4Vb8Nc3Wd6Pf\n"
+    said = b"".join(block.data for block in without_keys([Block(piece.encode(), 0, 1, 0)], alone=True)).decode()
+    assert said == f"soap fault: {REDACTED}\n"
+
+
 def test_a_token_that_was_wrapped():
     """What a secret at the end of a line goes on with on the next one goes, too."""
     assert redacted("token=Zq7Rt2Kx9Lm4\nVb8Nc3Wd6Pfj\nnext") == f"token={REDACTED}\n{REDACTED}\nnext"

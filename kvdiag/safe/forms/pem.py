@@ -143,9 +143,9 @@ class KeyRedactor:
         return [*held, *self._step(line)]
 
     def _evicted(self) -> list[bytes]:
-        """Return lines of base64 without END: redacted if they are as long as lines of a key."""
-        is_key = self._alone or sum(_is_long(held) for held in self._held) > 1
-        return [_redacted(held) if is_key else held for held in self._held]
+        """Return lines of base64 without END: redacted if they are as long as lines of a key, or alone and no name."""
+        is_key = sum(_is_long(held) for held in self._held) > 1
+        return [_redacted(held) if is_key or (self._alone and not _is_name(held)) else held for held in self._held]
 
     def _step(self, line: bytes) -> list[bytes]:
         if _MARK in line:
@@ -172,6 +172,12 @@ def _may_begin(line: bytes) -> bool:
     found = _BODY.match(line) if len(line) < 4096 else None
     body = found["body"] if found else b""
     return _is_mixed(body) and (len(body) >= SHORTEST_PIECE or any(48 <= c < 58 for c in body))
+
+
+def _is_name(line: bytes) -> bool:
+    """Return whether a line ends in a name such as retrieveVStorageObject: few pieces of base64 have only letters."""
+    found = _BODY.match(line)
+    return found is not None and found["body"].isalpha() and len(found["body"]) < SHORTEST_LINE
 
 
 def _is_long(line: bytes) -> bool:
