@@ -36,7 +36,7 @@ SENTENCE_SLOTS = frozenset(
     ]
 )
 COMMAND_SLOTS = frozenset(["object", "name", "address", "port", "user", "verb", "resource", "node"])
-_GAPS = lazy_regex(r" ?(\.{2,3}) ?")
+_GAPS = lazy_regex(r"( ?\.{2,3}) ?")
 _ID = lazy_regex(r"[A-Z][A-Z0-9_]+|[a-z][a-z0-9_]+")
 _WORD = lazy_regex(r"[a-z][a-z0-9-]+")
 _SLOT = lazy_regex(r"\{([a-z_]+)\}")
@@ -74,15 +74,21 @@ def _check_slots(text: str, slots: frozenset[str], node: Node) -> None:
 
 
 def _texts(node: Node) -> tuple[tuple[Part, ...], ...]:
-    """Return each text as literals: `...` between two is a gap of any words, `..` one within a clause."""
+    """Return each text as literals: `...` between two is a gap of any words, `..` one within a clause.
+
+    A space before the gap ends a word: `volume .. not found` is not about volumesnapshots.
+    """
     found = []
     for item in node.sequence():
         pieces = _GAPS.split(item.text().lower())
-        gaps = zip(pieces[1::2], pieces[2::2], strict=True)
-        parts = (Part(pieces[0]), *(Part(text, NEAR if gap == ".." else GAP, gap == "..") for gap, text in gaps))
+        parts = [Part(pieces[0])]
+        for gap, text in zip(pieces[1::2], pieces[2::2], strict=True):
+            parts[-1] = parts[-1]._replace(ends_word=gap.startswith(" "))
+            is_wide = gap.endswith("...")
+            parts.append(Part(text, GAP if is_wide else NEAR, not is_wide))
         if any(len(part.literal) < SHORTEST for part in parts):
             raise item.error(f"{item.text()!r}: each part of a text has at least {SHORTEST} characters")
-        found.append(parts)
+        found.append(tuple(parts))
     return tuple(found)
 
 

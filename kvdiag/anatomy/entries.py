@@ -11,11 +11,19 @@ GUARDS = ("cleanup", "nothing", "guesses", "harmless", "optional")
 
 
 class Part(NamedTuple):
-    """A literal of a text: within `room` characters after the part before; in the same clause if `is_near`."""
+    """A literal of a text: within `room` characters after the part before; in the same clause if `is_near`.
+
+    With `ends_word`, no letter or digit follows that continues its last word.
+    """
 
     literal: str
     room: int = 0
     is_near: bool = False
+    ends_word: bool = False
+
+    def ends(self, low: str, end: int) -> bool:
+        """Return whether the literal, which ends here in a text, is complete there."""
+        return not (self.ends_word and low[end - 1].isalnum() and low[end : end + 1].isalnum())
 
 
 class Primitive(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import NamedTuple
 
 from kvdiag.anatomy.data import errnos
@@ -101,8 +102,9 @@ def places(low: str, parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
     at = low.find(first)
     while at >= 0:
         end = at + len(first)
-        for part in parts[1:]:
-            next_at = low.find(part.literal, end, end + part.room + len(part.literal))
+        for before, part in pairwise(parts):
+            room = end + part.room + len(part.literal)
+            next_at = low.find(part.literal, end, room) if before.ends(low, end) else -1
             if next_at < 0 or (part.is_near and (": " in low[end:next_at] or "\n" in low[end:next_at])):
                 end = -1
                 break

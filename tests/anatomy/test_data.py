@@ -77,7 +77,10 @@ def test_sentences_do_not_end():
     ]
 
 
-NAMES = {"RBAC", "Azure", "Cinder", "CephFS", "Ceph", "Windows", "AppArmor", "SELinux", "XFS", "Multus"}
+NAMES = {
+    "RBAC", "Azure", "Cinder", "CephFS", "Ceph", "Windows", "AppArmor", "SELinux", "XFS", "Multus", "Nova", "Longhorn",
+    "Vault", "Whereabouts",
+}  # fmt: skip
 
 
 def test_texts_can_match():
