@@ -29,7 +29,10 @@ _KUBELET = lazy_regex(
     r"failed to \"\w{1,40}\" for \"([^\"\n]{1,330})\" with (\w{1,40}): "
     r"(?:\"((?:[^\"\\\n]|\\[^\n]){0,4000})\"(?=[\],;\s]|\Z))?"
 )
-_SANDBOX = lazy_regex(r"Failed to create sandbox for pod \\{0,3}\"[^\"\\\n]{1,330}\\{0,3}\": ?")
+_SANDBOX = lazy_regex(
+    r"Failed to create sandbox for pod \\{0,3}\"[^\"\\\n]{1,330}\\{0,3}\": ?"
+    r"|Failed to prepare dynamic resources: (?:prepare dynamic resources: )?"
+)
 _SAYS_NO_CODE = lazy_regex(r"rpc error: code = (?:Unknown|Internal) desc = ?")
 _CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
 _TOKEN = 200  # characters in front of a backslash in which the token around it begins

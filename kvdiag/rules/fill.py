@@ -97,6 +97,9 @@ def sentence(text: str, values: Mapping[str, str]) -> str:
     Other unknown slots become a generic name such as `a pod`, or `?`.
     """
     pieces = _shown_pieces(text, values)
+    for at, slot in enumerate(pieces[1::2]):
+        if slot in GENERIC_NAMES and not values.get(slot):
+            pieces[2 * at] = pieces[2 * at].removesuffix(f"{slot} ")  # "pod {pod}" becomes "a pod"
     pieces[1::2] = [_short(values.get(slot) or GENERIC_NAMES.get(slot, "?")) for slot in pieces[1::2]]
     return "".join(pieces).strip()
 
