@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kvdiag.analysis.error_lines.bare import failures as bare_failures
 from kvdiag.analysis.error_lines.suspects import LevelMarks, reports_failure
 from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
@@ -137,6 +138,7 @@ class ErrorLines:
         self._last, self._crash = NO_TIME, -OPENING
         self.groups: list[LineGroup] = [LineGroup(GroupKey("", Level.WARNING, "", ""), 0, b"")]
         self._below, self._rest = 0, (b"", 0)  # the number of lines below, and where they begin
+        self._is_bare = False  # whether the line is an error without a log around it
         self.below = array("H")  # number of further lines of a value that begins on the line
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
@@ -148,11 +150,12 @@ class ErrorLines:
     def add_block(self, block: Block, line_of: Callable[[int], int], stamper: TimestampReader) -> None:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
         data, counted, number = block.data, 0, block.first_line + 1
-        for begin, end in self._marks.suspects(data, block.lines):
+        bare = set(bare_failures(block))
+        for begin, end in sorted({*self._marks.suspects(data, block.lines), *bare}):
             number += data.count(b"\n", counted, begin)
             counted = begin
             line = data[begin:end].removesuffix(b"\r")
-            self._below, self._rest = 0, (data, end + 1)
+            self._below, self._rest, self._is_bare = 0, (data, end + 1), (begin, end) in bare
             try:
                 if line.endswith(_OPENS):
                     line, below = _with_value_lines(data, line, end)
@@ -248,7 +251,7 @@ class ErrorLines:
 
     def _add_formless(self, line: bytes, timed: TimedLine, number: int) -> None:
         """Add a line without a format; of several lines at the head of a crash only the first counts."""
-        level = plain.level(timed.process.ident, timed.text)
+        level = plain.level(timed.process.ident, timed.text) or (Level.ERROR if self._is_bare else None)
         if level is Level.FATAL:
             is_new = number - self._crash >= OPENING
             self._crash = number
