@@ -21,6 +21,9 @@ _JSON_MESSAGE = lazy_regex(
     r"(?:,? {0,4}\"\w{1,40}\": ?(?:\"[^\"\n]{0,200}\"|[\w.\[\]{}-]{1,80})){0,8}[\s}\])\"'.]{0,40}\Z"
 )  # of a JSON body at the end of the error, as cloud APIs answer
 _LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|Reports): '")
+_LONGHORN = lazy_regex(
+    r"message=([^\n]{3,600}?)(?:, (?:code|detail)=[^\n]{0,200}?)?\] from \["
+)  # of the body with which its API answers
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
@@ -45,7 +48,7 @@ def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
     text = without_callers(_CALLED.sub("", text))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
-    for answer in (_LINSTOR, _JSON_MESSAGE):
+    for answer in (_LINSTOR, _LONGHORN, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     before, _, ending = text.rpartition("\n")
     ending = _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", ending)))

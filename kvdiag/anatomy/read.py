@@ -30,12 +30,12 @@ _CSI = lazy_regex(
     r"|CSI driver[ :]{1,3}\"?([\w-]{2,40}\.[\w.-]{3,60})|unix://\S{0,80}/plugins/([\w.-]{3,80})/"
 )
 _NUMBERED = lazy_regex(
-    r"\(os error (\d{1,3})\)|mount error[ =(]{1,3}(\d{1,3})\b|\berror[ =]-(\d{1,3})\b|\berrno[ =:]{1,3}-?(\d{1,3})\b"
-    r"|\bret(?:urned|val)?[ =:]{1,3}-(\d{1,3})\b|\berr=-(\d{1,3})\b"
+    r"\(os error (\d{1,3})\)|mount error[ =(]{1,3}(\d{1,3})\b|\b[Ee]rror(?: |=| = )-(\d{1,3})\b"
+    r"|\berrno[ =:]{1,3}-?(\d{1,3})\b|\bret(?:urned|val)?[ =:]{1,3}-(\d{1,3})\b|\berr=-(\d{1,3})\b"
 )
 # What a text with an errno as a number has: a word, and what follows it. The word alone is found 15 times faster.
 _MARKS = (
-    ("error", lazy_regex(r"error[ =(]{1,3}-?\d")),
+    ("rror", lazy_regex(r"[Ee]rror[ =(]{1,3}-?\d")),
     ("errno", lazy_regex(r"errno[ =:]")),
     ("ret", lazy_regex(r"ret(?:urned|val)?[ =:]{1,3}-")),
     ("err=-", lazy_regex(r"err=-")),

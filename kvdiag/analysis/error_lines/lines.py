@@ -348,11 +348,12 @@ def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
 
 
 def _below(data: bytes, begin: int) -> Iterator[bytes]:
-    """Yield the lines of a message that have no header of their own."""
+    """Yield the lines of a message that have no header of their own; a runtime prints its carrier before each."""
     for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
         if not line.strip() or classify(line) in {HEAD, CHATTER}:
             return
-        yield line
+        peeled = peel(line)
+        yield line if peeled.stamp is None else peeled.body
 
 
 def _is_read_by(layout: Layout, timed: TimedLine, line: bytes) -> bool:

@@ -88,6 +88,7 @@ _KERNEL = lazy_regex(
     rb"|nfs: server \S{1,253} not responding|\bsegfault at |Hardware Error\]|severity=(?:Uncorrect|Fatal)"
     rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?UE |EDAC DEVICE\d+: .{0,80}\bUE: |Memory failure: 0x"
     rb"|md/raid\S{0,40}: (?:Disk failure on |not enough operational )"
+    rb"|nfs_create_rpc_client: cannot create RPC client|NFS4: Couldn't follow remote path"
     rb"|NFS: .{0,80}(?:[Rr]eclaim failed|failed on NFSv4 )|CIFS: VFS: .{0,200}(?:Send error in |failed)"
     rb"|ceph: mds\d+ (?:reconnect denied|rejected session)"
     rb"|rbd: \S{1,20}: (?:encountered watch error|.{0,60}\bresult -\d)|Machine Check Exception"

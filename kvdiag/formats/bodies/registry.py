@@ -54,6 +54,7 @@ _DESCRIBED = lazy_regex(rb"[A-Z][A-Za-z /()\-]{1,40}:(?: {2,}\S|$)")
 # driver prints after one header, and parts of journal entries with many lines.
 _CONTINUED = lazy_regex(
     rb"[\t ]|/[\w./\-]{1,200}'?$|>(?: |$)|[})\]](?:[.,]|$)"
+    rb"|(?:Mounting (?:command|arguments)|Unmounting arguments|Output): "  # of mount-utils
     rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
 )
 

@@ -108,6 +108,23 @@ def test_a_group_tells_all_of_its_lines(errors_of):
     assert str(group.origin) == "kubelet.log:2"
 
 
+def test_the_output_of_mount_behind_a_carrier(errors_of):
+    """A runtime prints its carrier before each line of a message; the last lines have the cause."""
+    target = "/var/lib/kubelet/plugins/kubernetes.io/csi/disk.example.org/1f/globalmount"
+    said = [
+        "E0312 08:15:00.000000       1 mount_linux.go:195] Mount failed: exit status 32",
+        "Mounting command: mount",
+        f"Mounting arguments: -t nfs 192.0.2.7:/pvc-1 {target}",
+        f"Output: mount: {target}: mount point does not exist.",
+        "       dmesg(1) may have more information after failed mount system call.",
+    ]
+    lines = [f"2024-03-12T08:15:00.43060878{at}Z stderr F {line}" for at, line in enumerate(said)]
+    (group,) = errors_of(csi="\n".join(lines)).groups
+    assert group.sample.count("\n") == len(said) - 1
+    assert group.anatomy is not None
+    assert (group.anatomy.primitive, group.anatomy.object) == ("MOUNTPOINT_MISSING", target)
+
+
 def test_what_goes_on_comes_first(errors_of):
     """What still came when the log ended stands before what came more often and has ended."""
     ended = "".join(klog('a.go:1] "Ended"', f"08:15:{n:02}") for n in range(9))

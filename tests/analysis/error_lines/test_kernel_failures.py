@@ -39,6 +39,8 @@ FAILURES = [
     "md/raid1:md0: Disk failure on sdb1, disabling device.",
     "md/raid:md5: not enough operational devices (2/4 failed)",
     "NFS: nfs4_reclaim_open_state: Lock reclaim failed!",
+    "nfs_create_rpc_client: cannot create RPC client. Error = -110",
+    "NFS4: Couldn't follow remote path",
     "NFS: state manager: reclaim reboot failed on NFSv4 server 192.0.2.7 with error 5",
     "CIFS: VFS: \\\\files.example.org Send error in SessSetup = -13",
     "CIFS: VFS: cifs_mount failed w/return code = -13",
