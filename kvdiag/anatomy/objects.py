@@ -130,7 +130,12 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"/sbin/mount\.(\w{2,20})\b",
         r"mount\.(nfs|cifs|ceph|glusterfs)\b",
     ),
-    "module": _compiled(r"[Mm]odule ['\"]?([\w-]{2,60})['\"]? not found", r"kernel module ['\"]?([\w-]{2,60})"),
+    "module": _compiled(
+        r"[Mm]odule ['\"]?([\w-]{2,60})['\"]? not found",
+        r"kernel module ['\"]?([\w-]{2,60})",
+        r"insert (?:module )?'([\w-]{2,60})'",
+        r"can't load module ([\w-]{2,60})",
+    ),
     "driver": _compiled(
         r"driver name ([\w.-]{3,80}) not found",
         r"plugin (?:name )?([\w.-]{3,80}) not found in the list of registered DRA",

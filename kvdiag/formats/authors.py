@@ -44,7 +44,8 @@ _FILES: Mapping[str, str] = {
         cpu_manager memory_manager topology_manager prober prober_manager setters volume_manager reconciler_common
         reconstruct reconstruct_new desired_state_of_world_populator plugin_watcher csi_plugin csi_attacher
         csi_mounter csi_block csi_client csi_node_updater nodeshutdown_manager_linux remote_runtime remote_image
-        operation_generator nestedpendingoperations atomic_writer subpath_linux
+        operation_generator nestedpendingoperations atomic_writer subpath_linux docker_sandbox docker_service
+        docker_container docker_image perfcounter_nodestats
     """,
     "kube-controller-manager": """
         controllermanager attach_detach_controller pv_controller pv_controller_base garbagecollector graph_builder

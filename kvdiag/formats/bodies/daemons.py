@@ -55,6 +55,8 @@ FAILURES = (
     Failures(("keepalived", "Keepalived"), (b"Entering FAULT STATE", b"permanent error")),
     Failures(("nvidia-persistenced",), (b"Failed to query NVIDIA devices",)),
     Failures(("bird",), (b": Error: ",)),
+    # Not "; waiting (1s) for it to exit": then it waits.
+    Failures(("iptables", "ip6tables"), (b"holding the xtables lock. ", b"can't initialize ip")),
 )
 LITERALS = tuple(literal for one in FAILURES for literal in one.literals)
 
