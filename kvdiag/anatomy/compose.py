@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import posixpath
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -123,7 +124,7 @@ def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plug
     if owner and owner.check:
         return owner.check, f"Check {owner.owner}."
     forms = (primitive.check.get(found.kind, ""), "" if found.kind in _ELSEWHERE else primitive.check.get(ANY, ""))
-    shapes = _SHAPES | ({"object": "path"} if found.kind in PATHS else {})
+    shapes = _SHAPES | ({"object": "path", "parent": "path"} if found.kind in PATHS else {})
     command = next((command for form in forms if (command := _command(form, values, shapes))), "")
     about = found.name if found.kind in _NAMED else "the cause that the error names"
     if command:
@@ -139,7 +140,7 @@ def _command(template: str, values: Values, shapes: Values) -> str:
     return _SLOT.sub(lambda slot: shlex.quote(values[slot[1]]) if slot[1] in slots else slot[0], template)
 
 
-_COMMAND_SLOTS = frozenset(("object", "path", "name", "address", "port", "user", "verb", "resource"))
+_COMMAND_SLOTS = frozenset(("object", "parent", "path", "name", "address", "port", "user", "verb", "resource"))
 _SHAPES = {"address": "server"}
 _ELSEWHERE = frozenset(("entry", "folder"))  # what the node does not have: a command there shows nothing
 _NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}
@@ -152,7 +153,7 @@ def _command_values(found: FoundObject) -> dict[str, str]:
     if found.kind in PATHS:
         name = f"/dev/{found.name}" if found.kind == "device" and "/" not in found.name else found.name
         if is_safe("path", name):
-            values["object"] = name
+            values |= {"object": name, "parent": posixpath.dirname(name)}
     else:
         values["object"] = found.name
     if found.kind == "user":

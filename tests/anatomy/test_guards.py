@@ -196,6 +196,12 @@ def test_a_path_of_a_probe_is_in_the_container():
     assert read_error("open /tmp/alive: no such file or directory").check == "{host} ls -ld /tmp/alive"
 
 
+def test_a_folder_that_could_not_be_made_shows_its_parent():
+    """The rights of the folder above decide, and they are shown although the object does not exist."""
+    assert read_error("mkdir /srv/a/b: permission denied").check == "{host} ls -ldZ /srv/a /srv/a/b"
+    assert read_error("mkdir srv/b: permission denied").check == "{host} ausearch -m avc -ts recent"
+
+
 @pytest.mark.parametrize("folder", ["/run/containerd/task/1/rootfs/etc", "/var/lib/containerd/tmpmounts/mount7/etc"])
 def test_a_path_that_the_runtime_has_removed(folder):
     """A container that did not start and a layer that was not unpacked leave nothing to look at."""
