@@ -62,7 +62,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "disk": _compiled(r"(lun \d{1,4})\b", r"disk ([\w.-]{3,80})", r"found: ?([\w-]{3,80})"),
     "entry": _compiled(
         r"(?:container process(?: caused)?|exec failed|caused)[: \"]{1,6}exec: [\"`]([^\"`\n]{1,160})[\"`]",
-        r"(?:executable file|exec) [`\"]([^`\"\n]{1,160})[`\"]",
+        r"(?:executable file|exec) [`\"](?![0-9a-f]{64}[`\"])([^`\"\n]{1,160})[`\"]",
         rf"exec: [\"`](?!{_OF_NODE})([^\"`\n]{{1,160}})[\"`]",
         r"(?<!fork/)exec (/[^\s\"`:]{2,160}):",
     ),
