@@ -28,14 +28,10 @@ _LEVEL = lazy_regex(
     rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
 )  # fmt: skip
 _FIRST = lazy_regex(rb"(?i:(error(?: from server(?: \(\w{1,40}\))?)?|fatal(?: error)?|critical|panic)|warning): \S")
-# An error that was taken out of its line, or printed by a program that has no log lines (ctr, docker, kubectl exec);
-# the end of a line of logrus; the message of an event.
+# An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
 _BARE = lazy_regex(
     rb"rpc error: code = \w{1,20} desc = |plugin type=\"[\w.-]{1,60}\"(?: name=\"[^\"\n]{0,100}\")? failed \("
-    rb"|(?:ctr: )?[Ff]ailed to [a-z][^\n]{2,300}?: \S"
-    rb"|OCI runtime \w{1,20} failed: \S|Internal error occurred: \S|err(?:or)?=\"[^\"<](?![^\n]*\blevel=)"
-    rb"|(?:docker: )?Error response from daemon: \S"
-    rb"|(?:\(combined from similar events\): )?(?:Liveness|Readiness|Startup) probe errored: \S"
+    rb"|[Ff]ailed to [a-z][^\n]{2,300}?: \S"
 )
 # kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; runc;
 # kubeadm; the loader of glibc; Talos.
