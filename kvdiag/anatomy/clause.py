@@ -41,6 +41,7 @@ _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(r": |\bcaused \"")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
+_ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
 _EDGES = " \t\"'\n\\,.;"
 
 
@@ -67,7 +68,8 @@ def innermost_clause(text: str) -> str:
             parts[-1] = f"{parts[-1]}: {last}"
     if not parts:
         return ""
-    clause = parts[-1] if len(parts[-1]) >= SHORT or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
+    is_whole = len(parts[-1]) >= SHORT and not _ID.match(parts[-1])
+    clause = parts[-1] if is_whole or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
     return _bounded(clause)
 
 

@@ -93,7 +93,6 @@ _KERNEL_WORDS = (
         b"hostbyte",
         b"offline device",
         b"Device offlined",
-        b"EXT4-fs ",
     ),
     *(b"BTRFS ", b"borting journal", b"borted journal", b"readonly", b"read-only", b"device-mapper: ", b"nvme"),
     *(b"task abort", b"rejecting I/O to ", b"exception Emask", b"transmit queue ", b"has not responded", b"hung"),
@@ -104,6 +103,7 @@ _SYSTEMD_WORDS = (
     *(b"Freezing execution", b"process exited, code=", b"OOM killer"),
 )
 _ANYWHERE = (
+    b"EXT4-fs ",
     *(b"table full, dropping packet", b"Kernel panic - not ", b"Oops", b"BUG", b"NVRM: ", b"I/O error", b"XFS ("),
     *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
     *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed", b"EDAC ", b"Memory failure: 0x"),

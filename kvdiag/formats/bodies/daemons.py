@@ -28,15 +28,24 @@ _OF_NODE = rb"kubelet|containerd|crio|conmon|dockerd|runc|crun|etcd|k3s|rke2|kub
 FAILURES = (
     Failures(
         ("iscsi",),
-        (b"cannot make a connection to ", b"Login failed to ", b"connect to "),
-        lazy_regex(rb"cannot make a connection|Login failed|connect to \S{1,300} failed \("),
+        (b"cannot make a connection to ", b"Login failed to ", b"connect to ", b"Kernel reported iSCSI connection "),
+        lazy_regex(rb"cannot make a connection|Login failed|connect to \S{1,300} failed \(|Kernel reported"),
     ),
     Failures(
         ("multipathd",),
         (b"path offline", b"checker failed path", b"path is down", b"Entering recovery mode", b"failed in domap"),
     ),
-    Failures(("lvm", "dmeventd"), (b" failed errno ", b"Insufficient free space")),
-    Failures(("smartd",), (b"FAILED SMART", b"unreadable (pending)", b"Offline uncorrectable")),
+    Failures(("lvm", "dmeventd"), (b" failed errno ", b"Insufficient free space", b"find device with uuid ")),
+    Failures(
+        ("smartd",),
+        (b"FAILED SMART", b"unreadable (pending)", b"Offline uncorrectable"),
+        lazy_regex(rb"^(?!.{0,200}No more )"),
+    ),
+    Failures(
+        ("mdadm",),
+        (b" event detected on md device ",),
+        lazy_regex(rb"(?:Fail|FailSpare|DegradedArray) event detected "),
+    ),
     Failures(("systemd-udevd", "udevd"), (b"processing SEQNUM=",)),
     Failures(("chronyd",), (b"no selectable sources",)),
     Failures(
@@ -46,7 +55,9 @@ FAILURES = (
         lazy_regex(rb"^(?:eth|en[ops]|bond|team|br-ex|wl)\w{0,15}: (?:DHCP lease lost|Lost carrier|Could not set )"),
     ),
     Failures(("dhclient",), (b"No DHCPOFFERS received", b"No working leases")),
-    Failures(("systemd-oomd", "earlyoom"), (b"due to memory pressure for ", b"sending SIG")),
+    Failures(("systemd-oomd",), (b"due to memory pressure for ",)),
+    # not the note of start-up, `sending SIGTERM when mem <= 10.00%`
+    Failures(("earlyoom",), (b"sending SIG",), lazy_regex(rb"sending SIG[A-Z]{3,4} to process ")),
     Failures(
         ("systemd-coredump", "abrt"), (b" dumped core", b"dumping core"), lazy_regex(rb"\((?:" + _OF_NODE + rb")")
     ),

@@ -63,7 +63,7 @@ _LOGFMT = lazy_regex(
 _SYSTEMD = lazy_regex(
     rb"Failed to (?:start|mount|listen|reload|load|create|set up|activate) |Failed with result |Failed at step "
     rb"|entered failed state|Start request repeated too quickly|Dependency failed for |Watchdog timeout "
-    rb"|timed out\. (?:Killing|Terminating|Aborting|Stopping)|operation timed out|Timed out waiting for "
+    rb"|timed out\. (?:Killing|Terminating|Aborting|Stopping)|operation timed out|Timed out waiting for (?!reply from )"
     rb"|Freezing execution|process exited, code=(?:killed|dumped|exited,? status=[1-9])|OOM killer"
 )
 _BUS = lazy_regex(rb"Failed to activate service '[^']{1,200}'")
@@ -77,7 +77,8 @@ _KERNEL = lazy_regex(
     rb"|fork rejected by pids controller|page allocation failure|Unable to allocate memory on node"
     rb"|I/O error|(?:critical (?:target|medium|space allocation|nexus)|reservation conflict|timeout|protection"
     rb"|recoverable transport|kernel resource) error, dev |FAILED Result: hostbyte|offline device|Device offlined - "
-    rb"|EXT4-fs (?:error|\(\S{1,40}\): .{0,60}error)|[Dd]elayed block allocation failed for inode "
+    rb"|EXT4-fs (?:error|\(\S{1,40}\): (?:.{0,60}error(?!s=)|bad geometry: |VFS: Can't find |couldn't mount ))"
+    rb"|[Dd]elayed block allocation failed for inode "
     rb"|This should not happen!! {1,2}Data will be lost|Remounting filesystem read-only|forced readonly"
     rb"|[Aa]borting journal|Detected aborted journal|BTRFS (?:error|critical)"
     rb"|XFS \(\S{1,40}\): .{0,200}(?:[Cc]orruption|[Ss]hut(?:ting)? down|xfs_do_force_shutdown|error)"

@@ -10,6 +10,9 @@ from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.values import Level
 
 FAILURES = [
+    "EXT4-fs (sdb): VFS: Can't find ext4 filesystem",
+    "EXT4-fs (sdb): bad geometry: block count 2621440 exceeds size of device (1310720 blocks)",
+    "EXT4-fs (sdb): couldn't mount RDWR because of unsupported optional features (10000)",
     "EDAC MC0: 1 UE memory read error on CPU_SrcID#0_MC#0_Chan#0_DIMM#0 (channel:0 slot:0 page:0x1f2a offset:0x0 grain:32)",
     'EDAC MC1: UE page 0x0, offset 0x0, grain 0, row 3, labels ":": amd64_edac',
     "EDAC DEVICE0: UE: armada-l2 instance: cpu0 block: L2 count: 1 'L2 uncorrected error'",
@@ -98,6 +101,8 @@ HEALTHY = [
     "xenbus_probe_frontend: Device with no driver: device/vkbd/0",
     "VFS: Dquot-cache hash table entries: 512 (order 0, 4096 bytes)",
     "sysrq: SysRq : HELP : loglevel(0-9) reboot(b) crash(c)",
+    "EXT4-fs (sda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro",
+    "EXT4-fs (sda1): re-mounted. Opts: discard,errors=remount-ro. Quota mode: none.",
     "sysrq: Show Blocked State",
     "operation not supported error, dev loop0, sector 2048 op 0x9:(WRITE_ZEROES) flags 0x800 phys_seg 0 prio class 2",
 ]
