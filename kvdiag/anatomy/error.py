@@ -159,7 +159,7 @@ def _note(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level) ->
     primitive = hit.primitive
     if found.is_optional:
         return OPTIONAL
-    if primitive.gone and anatomy.direction in {REMOVE, QUERY}:
+    if primitive.gone and primitive.strength < STRONG and anatomy.direction in {REMOVE, QUERY}:
         return GONE if primitive.id != "ENOENT" or "static_pod" not in anatomy.operations else RACE
     is_grpc = bool(anatomy.codes) or GRPC in found.text
     return INFORMATION if level in _QUIET and primitive.strength < STRONG and not is_grpc else ""
