@@ -25,6 +25,7 @@ from kvdiag.rules.ending import End
 from kvdiag.rules.fill import ANY_DRIVER, GENERIC_NAMES, fixes, headings, sentence, slot_values
 
 UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
+OF_VOLUME = "[[ for {volume}]]"  # left out then: the call may be about a snapshot
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
 
 
@@ -140,7 +141,10 @@ class LazyTexts:
     def _says(self, values: Mapping[str, str]) -> str:
         rule, end = self._inputs.rule, self._inputs.end
         is_healed = rule.healed is not None and end.state is State.OVER and end.at is not None
-        filled = sentence(rule.healed.says if rule.healed and is_healed else rule.says, values)
+        text = rule.healed.says if rule.healed and is_healed else rule.says
+        if values.get("volume") == UNNAMED_VOLUME:
+            text = text.replace(OF_VOLUME, "")
+        filled = sentence(text, values)
         is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
         return f"A{filled[1:]}" if is_generic else filled
 

@@ -64,6 +64,36 @@ def whole(method: str, request: object, error: str = "") -> str:
         ("GRPC request: " + json.dumps(PUBLISH), {}, "request", "", PUBLISHED, "", "", None),
         ("GRPC response: {}", {}, "response", "", {}, "", "", True),
         (
+            "GRPC error: rpc error: code = Internal desc = no",
+            {"GRPC.call": "/csi.v0.Controller/CreateVolume", "GRPC.request": 'name:"pvc-1" '},
+            "whole",
+            "CreateVolume",
+            {"name": "pvc-1"},
+            "rpc error: code = Internal desc = no",
+            "",
+            False,
+        ),
+        (
+            'GRPC response: name:"csi.example.org" vendor_version:"v0.1.0" ',
+            {"GRPC.call": "/csi.v0.Identity/GetPluginInfo", "GRPC.request": ""},
+            "whole",
+            "GetPluginInfo",
+            {"name": "csi.example.org", "vendor_version": "v0.1.0"},
+            "",
+            "",
+            True,
+        ),
+        (
+            'GRPC request: {"name":"snapshot-1","source_volume_id":"v-1"}',
+            {},
+            "request",
+            "",
+            {"name": "snapshot-1", "source_volume_id": "v-1"},
+            "",
+            "",
+            None,
+        ),
+        (
             "GRPC failed",
             {"err": "rpc error: code = Internal desc = no"},
             "error",
@@ -687,6 +717,7 @@ def test_a_request_whose_call_line_is_missing() -> None:
     assert told(REQUEST + json.dumps(UNPUBLISH), OK) == [("NodeUnpublishVolume", "succeeded", 0, 0, 1)]
     assert likely_method({"target_path": "/t", "staging_target_path": "/s"}) == "NodePublishVolume"
     assert likely_method({"name": "pvc-1"}) == "CreateVolume"
+    assert likely_method({"name": "snapshot-1", "source_volume_id": "v"}) == "CreateSnapshot"
     assert likely_method({"volume_id": "v"}) == ""
 
 

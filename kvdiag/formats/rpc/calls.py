@@ -25,6 +25,7 @@ _MOST_OPEN = 512
 _PATIENCE = 16
 _SIDE_BY_SIDE = 8
 _TARGET, _STAGING, _NODE, _VOLUME = "target_path", "staging_target_path", "node_id", "volume_id"
+_SOURCE = "source_volume_id"  # the volume of a snapshot
 # The fields a request must have, and those it cannot have.
 _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "NodePublishVolume": ((_TARGET, _VOLUME), ()),
@@ -34,7 +35,8 @@ _SHAPES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ControllerPublishVolume": ((_VOLUME,), (_TARGET, _STAGING)),
     "ControllerUnpublishVolume": ((_VOLUME,), (_TARGET, _STAGING)),
     "DeleteVolume": ((_VOLUME,), (_TARGET, _STAGING, _NODE)),
-    "CreateVolume": (("name",), ()),
+    "CreateVolume": (("name",), (_SOURCE,)),
+    "CreateSnapshot": (("name", _SOURCE), ()),
 }
 
 
@@ -245,7 +247,7 @@ def likely_method(request: Mapping[str, str]) -> str:
         published = _STAGING in request or "ephemeral" in request or "pod_uid" in request
         return "NodePublishVolume" if published else "NodeUnpublishVolume"
     if "name" in request:
-        return "CreateVolume"
+        return "CreateSnapshot" if _SOURCE in request else "CreateVolume"
     # Stage or Unstage, Publish or Unpublish: the fields that distinguish them are not kept.
     return ""
 

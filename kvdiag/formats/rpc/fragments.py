@@ -36,6 +36,7 @@ _REQUEST_FIELDS = (
     "staging_target_path",
     "node_id",
     "name",
+    "source_volume_id",
     "volume_path",
     "vendor_version",
 )
@@ -54,7 +55,7 @@ _SECRETS = lazy_regex(
     re.DOTALL,
 )
 _PAIR = lazy_regex(
-    r'\b"?(volume_?id|(?:staging_?)?target_?path|node_?id|volume_?path|name|vendor_?version)"?\s?[:=]\s?'
+    r'\b"?((?:source_?)?volume_?id|(?:staging_?)?target_?path|node_?id|volume_?path|name|vendor_?version)"?\s?[:=]\s?'
     r'(?:"((?:[^"\\]|\\.){0,4096})"|([^\s",{}\[\]]{1,1024}+)(?=[\s,}\]]))',
     re.IGNORECASE,
 )

@@ -105,7 +105,9 @@ def read_fragment(message: str, fields: Mapping[str, str]) -> RpcFragment | None
     found = _LINE.match(message)
     if found:
         call_id, _, kind, rest = found.groups()
-        return _line(kind, rest, fields, call_id or fields.get("TraceId", ""))
+        is_record = "GRPC.call" in fields
+        call_id = call_id or fields.get("TraceId", "")
+        return _recorded(kind, rest, fields) if is_record else _line(kind, rest, fields, call_id)
     return (
         _worded(message, fields) or _democratic(message) or _handled(message, fields) or _digitalocean(message, fields)
     )
@@ -127,6 +129,16 @@ def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcF
     if kind == "error":
         return RpcFragment(ERROR, call_id=call_id, succeeded=True)
     return _response(method, fields.get("response", rest), call_id)
+
+
+def _recorded(kind: str, rest: str, fields: Mapping[str, str]) -> RpcFragment:
+    """Read csi-packet's record of a result, which has the call and its request as fields."""
+    method = method_of(fields["GRPC.call"])
+    request = request_of(fields.get("GRPC.request", ""))
+    if kind == "response":
+        request |= request_of(rest) if method == "GetPluginInfo" else {}
+        return RpcFragment(WHOLE, method, request, succeeded=True)
+    return RpcFragment(WHOLE, method, request, rest.strip(), succeeded=False)
 
 
 def _named(call_id: str, path: str, kind: str, rest: str) -> RpcFragment | None:
