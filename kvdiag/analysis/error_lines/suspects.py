@@ -104,7 +104,16 @@ _SYSTEMD_WORDS = (
     *(b"Freezing execution", b"process exited, code=", b"OOM killer"),
 )
 _ANYWHERE = (
-    *(b"table full, dropping packet", b"Kernel panic - not ", b"Oops", b"BUG", b"NVRM: ", b"I/O error", b"XFS ("),
+    *(
+        b"table full, dropping packet",
+        b"Kernel panic - not ",
+        b"Oops",
+        b"BUG",
+        b"NVRM: ",
+        b"I/O error",
+        b"XFS (",
+        b"Add. Sense: ",
+    ),
     *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
     *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed", b"EDAC ", b"Memory failure: 0x"),
     *(b"hardware memory ", b"block allocation failed for", b"This should not happen!!", b"file-max limit ", b"TCP: "),
