@@ -88,7 +88,8 @@ def without_wrappers(text: str) -> str:
     """Return the same without what gRPC puts around an error; a code that says something stays."""
     text = without_callers(_CODE.sub(r"\1: ", _SAYS_NO_CODE.sub("", text)))
     before, quote, after = text.rpartition('"')
-    return before + after if quote and text.count(quote) % 2 else text  # its other one went, or was cut off
+    odd = quote and "'\"'" not in text and text.count(quote) % 2  # its other one went, or was cut off
+    return before + after if odd else text
 
 
 def _line_end(found: re.Match[str]) -> str:

@@ -47,11 +47,11 @@ _MEMBER = lazy_regex(
 )
 _EXIT = lazy_regex(r"exit(?:ed)?(?: with)?(?: status| code)?[:=]? ?(\d{1,3})\b|\brc=(\d{1,3})\b")
 _PROGRAM = lazy_regex(
-    r"\b(iscsiadm|iSCSI discovery|sendtargets|e2fsck|fsck|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter"
-    r"|umount|mount|bash|sh)\b|\b(?:runc|crun)(?= did not terminate)"
+    r"\b(iscsiadm|iSCSI discovery|sendtargets|iscsi: error|run ISCSI login|e2fsck|fsck"
+    r"|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b|\b(?:runc|crun)(?= did not terminate)"
 )
 
-_DISCOVERY = ("iSCSI discovery", "sendtargets")  # a driver's words for a call of iscsiadm
+_ISCSI_CALLS = ("iSCSI discovery", "sendtargets", "iscsi: error", "run ISCSI login")  # drivers' words for iscsiadm
 
 
 class Hit(NamedTuple):
@@ -168,7 +168,7 @@ def _exit_codes(text: str, known: Tables) -> Iterator[Hit]:
     """Yield exit codes: with a meaning of their own for the programs of the table, else weak."""
     exits = [*_exits(text)]
     named = _PROGRAM.search(text) if exits else None
-    program = "iscsiadm" if named and named[0] in _DISCOVERY else named[0] if named else ""
+    program = "iscsiadm" if named and named[0] in _ISCSI_CALLS else named[0] if named else ""
     for one in exits:
         code = one[1] or one[2]
         meaning = {**known.programs[""], **known.programs.get(program, {})}.get(code, "")

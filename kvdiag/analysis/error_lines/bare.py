@@ -34,7 +34,7 @@ def failures(block: Block) -> Iterator[tuple[int, int]]:
     if block.first_line or len(data) > LONGEST_TEXT:
         return
     lines = data.split(b"\n")
-    if any(classify(line) not in {UNREAD, CHATTER} for line in lines):
+    if any(classify(line.strip()) not in {UNREAD, CHATTER} for line in lines):
         return
     begin = 0
     for line in lines:

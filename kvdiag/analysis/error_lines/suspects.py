@@ -103,7 +103,7 @@ _SYSTEMD_WORDS = (
     *(b"Freezing execution", b"process exited, code=", b"OOM killer"),
 )
 _ANYWHERE = (
-    b"EXT4-fs ",
+    *(b"EXT4-fs ", b"Add. Sense: "),
     *(b"table full, dropping packet", b"Kernel panic - not ", b"Oops", b"BUG", b"NVRM: ", b"I/O error", b"XFS ("),
     *(b"ut of memory: Kill", b" blocked ", b"rejected by pids controller", b"nable to handle kernel "),
     *(b"NETDEV WATCHDOG: ", b"commands to complete", b"COMRESET failed", b"EDAC ", b"Memory failure: 0x"),

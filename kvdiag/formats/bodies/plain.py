@@ -77,6 +77,7 @@ _KERNEL = lazy_regex(
     rb"|fork rejected by pids controller|page allocation failure|Unable to allocate memory on node"
     rb"|I/O error|(?:critical (?:target|medium|space allocation|nexus)|reservation conflict|timeout|protection"
     rb"|recoverable transport|kernel resource) error, dev |FAILED Result: hostbyte|offline device|Device offlined - "
+    rb"|Add\. Sense: (?:Logical unit not supported|Space allocation failed write protect)"
     rb"|EXT4-fs (?:error|\(\S{1,40}\): (?:.{0,60}error(?!s=)|bad geometry: |VFS: Can't find |couldn't mount ))"
     rb"|[Dd]elayed block allocation failed for inode "
     rb"|This should not happen!! {1,2}Data will be lost|Remounting filesystem read-only|forced readonly"

@@ -38,6 +38,8 @@ FAILURES = [
     "critical medium error, dev sdb, sector 2048 op 0x0:(READ) flags 0x80700 phys_seg 1 prio class 2",
     "reservation conflict error, dev sdb, sector 2048 op 0x1:(WRITE) flags 0x0 phys_seg 1 prio class 2",
     "Buffer I/O error on dev sdb, logical block 1, lost async page write",
+    "sd 6:0:0:13: [sdb] tag#0 Add. Sense: Logical unit not supported",
+    "sd 6:0:0:13: [sdb] tag#7 Add. Sense: Space allocation failed write protect",
     "INFO: task db:2201 blocked for more than 122 seconds.",
     "md/raid1:md0: Disk failure on sdb1, disabling device.",
     "md/raid:md5: not enough operational devices (2/4 failed)",
