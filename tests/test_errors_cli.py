@@ -33,10 +33,10 @@ def log(tmp_path):
 
 
 def test_no_known_failure_does_not_stand_alone(kvdiag, log):
-    """Where errors are left, the report says so."""
+    """Where errors are left, the report says so, and begins with the last words of the one with which the log ends."""
     done = kvdiag("analyze", "--year", "2024", log)
     first, second, *_ = done.stdout.splitlines()
-    assert first == "No known failure found."
+    assert first == "No rule matches. An error line says: “spin: the widget is stuck”."
     assert second == "Not explained: 12 error lines in 1 group"
     assert "  ongoing  widget.go:17  12×  08:15:00–11\n" in done.stdout
     assert f"{log}:2 The widget turns no more err=spin: the widget is stuck" in " ".join(done.stdout.split())
@@ -44,25 +44,45 @@ def test_no_known_failure_does_not_stand_alone(kvdiag, log):
 
 
 DRIVER = "E0312 08:00:00.000000       1 nodeserver.go:58] NodeStageVolume: the mount failed: {error}\n"
+LUSTRE = "mount.lustre: mount 192.0.2.7@tcp:/fs at /x failed: Input/output error. Is the MGS running?"
+OTHER = "E0312 08:00:00.000000    2201 widget.go:{line}] The widget turns no more: {error}\n"
+WARNING = "W0312 08:00:00.000000    2201 widget.go:17] The widget turns no more: {error}\n"
+LATER = 'I0312 09:00:00.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]\n'
+SYSTEMD = "Mar 12 08:00:00 node-a systemd[1]: Failed to start Widget Service.\n"
+CAUSE = "No rule matches. An error line names a cause: "
+SAYS = "No rule matches. An error line says: "
+MANY = "".join(OTHER.format(line=line, error=f"it is {word}") for line, word in enumerate("abcdef"))
 
 
 @pytest.mark.parametrize(
-    ("error", "first"),
+    ("text", "first"),
     [
+        (DRIVER.format(error=LUSTRE), f"{CAUSE}the management server (MGS)"),
+        (DRIVER.format(error=LUSTRE) + LATER, f"{CAUSE}the management server (MGS)"),
+        (DRIVER.format(error="the array said no"), f"{SAYS}“the mount failed: the array said no”."),
+        (OTHER.format(line=1, error="open /etc/x: no such file or directory"), f"{CAUSE}/etc/x does not exist."),
+        (OTHER.format(line=1, error="open /etc/x: no such file or directory") + LATER, "No known failure found."),
+        (OTHER.format(line=1, error="it is gone away from here for good and ever") + MANY, "No known failure found."),
         (
-            "mount.lustre: mount 192.0.2.7@tcp:/fs at /x failed: Input/output error. Is the MGS running?",
-            "No rule matches.",
+            OTHER.format(line=1, error="it is gone away from here for good and ever") + WARNING.format(error=LUSTRE),
+            f"{SAYS}“it is gone away",
         ),
-        ("the array said no", "No known failure found."),
+        (
+            WARNING.format(error="it is gone away from here for good and ever"),
+            f"{SAYS}“it is gone away from here for good and ever”.",
+        ),
+        (SYSTEMD, "No known failure found."),
+    ],
+    ids=[
+        *("of a driver", "of a driver, long ago", "without a cause", "an errno", "an errno, long ago", "of many kinds"),
+        *("an error and a warning", "a warning", "of systemd"),
     ],
 )
-def test_the_cause_in_the_log_of_a_driver_comes_first(kvdiag, tmp_path, error, first):
-    """Where a driver's error names a cause by itself, the report begins with it; an error alone does not change it."""
-    path = tmp_path / "csi-node.log"
-    path.write_text(DRIVER.format(error=error), "utf-8")
-    done = kvdiag("analyze", "--year", "2024", path)
-    assert done.stdout.startswith(first)
-    assert ("(MGS) of Lustre does not" in done.stdout.split("Not explained")[0]) == (first != "No known failure found.")
+def test_the_last_error_comes_first(kvdiag, tmp_path, text, first):
+    """Where errors of few kinds are the end of a log, the report begins with their cause, or with their last words."""
+    path = tmp_path / "node.log"
+    path.write_text(text, "utf-8")
+    assert " ".join(kvdiag("analyze", "--year", "2024", path).stdout.split()).startswith(first)
 
 
 def test_quiet_hides_no_error(kvdiag, log):

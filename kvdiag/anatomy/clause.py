@@ -25,6 +25,7 @@ _LONGHORN = lazy_regex(
     r"message=([^\n]{3,600}?)(?:, (?:code|detail)=[^\n]{0,200}?)?\] from \["
 )  # of the body with which its API answers
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
+_IN_BRACKETS = lazy_regex(r", err \(([^\n]{3,400})\)\Z")  # behind values that Go printed with %v
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
     r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
@@ -39,9 +40,10 @@ _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how 
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
-_SEPARATOR = lazy_regex(r": |\bcaused \"")
+_SEPARATOR = lazy_regex(r": (?!\})|\bcaused \"")  # not in a taint without a value: {node.kubernetes.io/not-ready: }
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
+_A_QUOTE = "'\"'"  # `Unmatched '"'`, as csh prints it
 _EDGES = " \t\"'\n\\,.;"
 
 
@@ -49,6 +51,7 @@ def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
     text = without_callers(_CALLED.sub("", text))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
+    text = next(iter(_IN_BRACKETS.findall(text)), text)
     for answer in (_LINSTOR, _LONGHORN, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     before, _, ending = text.rpartition("\n")
@@ -81,7 +84,11 @@ def _says_nothing(line: str) -> bool:
 
 def _without_edges(part: str) -> str:
     """Return a clause without the marks around it; a quote that belongs to a quoted name in it stays."""
+    if (whole := part.strip(" \t\n.")).endswith(_A_QUOTE):
+        return whole.lstrip(_EDGES)
     bare = part.strip(_EDGES)
+    if " '" in bare and "'" not in bare.rpartition(" '")[2] and part[part.find(bare) + len(bare) :].startswith("'"):
+        return f"{bare}'"
     if bare.count('"') % 2 == 0:
         return bare
     return f'"{bare}' if '"' in part[: part.find(bare)] else f'{bare}"'
@@ -100,5 +107,5 @@ def _bounded(text: str) -> str:
     line = " ".join(text.split())
     closing = line.count("]") - line.count("[")  # of a list whose begin is not in the clause
     line = line[: len(line) - min(closing, len(line) - len(line.rstrip("]")))] if closing > 0 else line
-    line += '"' * (line.count('"') % 2)  # its end was taken off as an edge
+    line += '"' * (not line.endswith(_A_QUOTE) and line.count('"') % 2)  # its end was taken off as an edge
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -17,7 +17,7 @@ from kvdiag.model.error_groups import Errors, RetriedPod
 from kvdiag.report import RenderOptions
 from kvdiag.report.line_text import ErrorsText, ErrorText, StuckText
 from kvdiag.report.phrases import count_noun
-from kvdiag.report.screen import Piece, Screen, cut
+from kvdiag.report.screen import Piece, Screen, cut_middle
 from kvdiag.report.short import short_ids
 
 FIRST = 5  # groups and pods that a report lists, unless -v
@@ -153,7 +153,8 @@ def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, 
         screen.text(group.line.message, indent=indent, most=most)
         return
     if most:
-        screen.line(Piece(margin), place, Piece(f"  {cut(short_ids(group.line.message), screen.width - len(head))}"))
+        message = cut_middle(short_ids(group.line.message), screen.width - len(head))
+        screen.line(Piece(margin), place, Piece(f"  {message}"))
         return
     first, *more = screen.wrapped(" " * (len(head) - indent) + group.line.message, indent) or [""]
     screen.line(Piece(margin), place, Piece(f"  {first[len(head) - indent :]}"))

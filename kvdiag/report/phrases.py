@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from kvdiag.base.clock import CLOCKS_DIFFER, SECOND, format_duration, to_datetime
+from kvdiag.base.clock import CLOCKS_DIFFER, MINUTE, SECOND, format_duration, to_datetime
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.versions import format_range, read_range
 from kvdiag.formats.authors import DRIVER, SIDECARS
@@ -16,7 +16,7 @@ from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
-from kvdiag.model.error_anatomy import STRONG
+from kvdiag.model.error_anatomy import PLAIN, STRONG
 from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report
 from kvdiag.model.rule import Fix
@@ -64,6 +64,8 @@ def safe_fix(fix: Fix, *, redact: bool) -> Fix:
 GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
 DRIVERS = frozenset((DRIVER, *SIDECARS))  # whose errors come from calls for volumes, not from retries of kubelet
+SYSTEMD = "systemd"  # says which unit failed, not why
+FEW_ERRORS = 5  # groups of a report that is about one failure
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
 
@@ -173,12 +175,28 @@ def nothing_found(report: Report) -> str:
     """Return the sentence for a report without findings."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
-    if not any(reading.records for reading in report.inputs):
-        return "No log lines recognized."
-    failed = (one for one in report.errors.groups if one.level in {Level.ERROR, Level.FATAL})
-    named = (one.anatomy for one in failed if one.level is Level.FATAL or one.component in DRIVERS)
-    cause = next((one.sentence for one in named if one and one.strength >= STRONG and not one.note), "")
-    return f"No rule matches. An error line names a cause: {cause}." if cause else "No known failure found."
+    return _first_error(report) or (
+        "No known failure found." if any(reading.records for reading in report.inputs) else "No log lines recognized."
+    )
+
+
+def _first_error(report: Report) -> str:
+    """Return a sentence on the error that says most of why; empty in a log that goes on after it, or has many kinds."""
+    groups = [group for group in report.errors.groups if group.component != SYSTEMD]
+    failed = [group for group in groups if group.level in {Level.ERROR, Level.FATAL}] or groups
+    ends = max((reading.ends for reading in report.inputs if reading.ends is not None), default=0)
+    last = [
+        group
+        for group in failed
+        if len(groups) <= FEW_ERRORS and (group.is_ongoing or group.ends is None or ends - group.ends <= MINUTE)
+    ]
+    sure = [group for group in failed if group.level is Level.FATAL or group.component in DRIVERS]
+    for least, candidates in ((STRONG, (*sure, *last)), (PLAIN, last)):
+        for group in candidates:
+            if group.anatomy and group.anatomy.strength >= least:
+                return f"No rule matches. An error line names a cause: {group.anatomy.sentence}."
+    quoted = next((group.anatomy.quoted for group in last if group.anatomy), "")
+    return f"No rule matches. An error line says: “{quoted}”." if quoted else ""
 
 
 def no_alarm(noted: Sequence[Incident]) -> str:

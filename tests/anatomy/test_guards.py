@@ -225,6 +225,17 @@ def test_a_path_with_a_tilde_has_a_command():
         ('"n1" has no such thing at all', '"n1" has no such thing at all'),
         ("Liveness probe failed: HTTP probe failed with statuscode: 503", "HTTP probe failed with statuscode: 503"),
         ("MountVolume.MountDevice failed : rpc error: code = Internal desc = [object Object]", "[object Object]"),
+        ("k3s.service: Failed with result 'exit-code'.", "Failed with result 'exit-code'"),
+        ("the pod doesn't fit, as no 'large' node's here", "the pod doesn't fit, as no 'large' node's here"),
+        ("ssh said: Unmatched '\"'.", "ssh said: Unmatched '\"'"),
+        (
+            "Unable to create storage backend: config (&{etcd3 [https://192.0.2.7:2379] false <nil>}), err (it is gone away)",
+            "it is gone away",
+        ),
+        (
+            "0/6 nodes are available: 1 node(s) had taint {node.kubernetes.io/not-ready: }, that the pod didn't tolerate.",
+            "1 node(s) had taint {node.kubernetes.io/not-ready: }, that the pod didn't tolerate",
+        ),
     ],
 )
 def test_a_quoted_clause_is_quoted_as_printed(error, quoted):

@@ -32,15 +32,16 @@ class ErrorIndex:
         self._entries, self._quota, self._marks = entries, LineQuota(), LevelMarks()
         self._logs: dict[str, ErrorLines] = {}
         self._explanations: dict[str, dict[int, Explanation]] = defaultdict(dict)
+        self._has_findings = False
 
     def begin(self, source: str) -> ErrorLines:
         """Return the listener for the next log."""
-        lines = self._logs[source] = ErrorLines(self._entries, self._quota, self._marks)
+        lines = self._logs[source] = ErrorLines(self._entries, self._quota, self._marks, is_only=not self._logs)
         return lines
 
     def detached(self) -> ErrorLines:
         """Return a listener for a part of a log, or for one that another process reads."""
-        return ErrorLines(self._entries, LineQuota(), self._marks)
+        return ErrorLines(self._entries, LineQuota(), self._marks, is_only=False)
 
     def widened(self, readings: Iterable[Reading], clocks: Mapping[str, SourceClock]) -> Iterator[Reading]:
         """Yield the readings, extended to the time of the first and last error line; call it when all is read."""
@@ -68,6 +69,7 @@ class ErrorIndex:
         """
         events_by_kind: dict[str, ByKind] = {}
         for finding in findings:
+            self._has_findings = True
             incident_history = history.incidents.get(finding.folder, history)
             if finding.folder not in events_by_kind:
                 events_by_kind[finding.folder] = by_kind(incident_history.events)
@@ -86,7 +88,7 @@ class ErrorIndex:
         copies = ExplainedCopies(is_needed=len(logs_read) > 1 and bool(self._explanations))
         for log, lines in logs_read:
             copies.add(lines, clocks[log.source], self._explanations.get(log.source, {}))
-        tally = ErrorGroups(scope)
+        tally = ErrorGroups(scope, has_findings=self._has_findings)
         for log, lines in logs_read:
             clock, by_words = clocks[log.source], self._explanations.get(log.source, {})
             harmless = HarmlessLines(self._entries, lines, log)

@@ -107,9 +107,9 @@ class _RowKey(NamedTuple):
 class ErrorGroups:
     """Counts and groups the lines of one log after the other."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, *, has_findings: bool) -> None:
         """Take the time span; other lines are ignored."""
-        self._scope = scope
+        self._scope, self._has_findings, self._logs = scope, has_findings, 0
         self._rows: dict[_RowKey, _Row] = {}
         self._times = Counter[int]()
 
@@ -122,6 +122,7 @@ class ErrorGroups:
         explanations: Iterable[Explanation],
     ) -> None:
         """Count the lines of a log, each with its explanation; `by` determines their component."""
+        self._logs += 1
         parts: dict[tuple[int, Explanation], _Part] = {}
         components = [by.author_of_line(group.key.ident, group.key.where) for group in lines.groups]
         moments = LogHistogram(log)
@@ -143,7 +144,7 @@ class ErrorGroups:
 
     def errors(self) -> Errors:
         """Return the totals and the groups."""
-        rows = sorted(_with_explained_causes(self._rows), key=_order)
+        rows = sorted(_with_explained_causes(self._loudest()), key=_order)
         rest = [(place, row) for place, row in rows if place.fate == UNEXPLAINED and place.words][:MOST_LISTED]
         known = [(place, row) for place, row in rows if place.fate != UNEXPLAINED and place.words][:MOST_LISTED]
         lines = sum(row.count for _, row in rows)
@@ -156,6 +157,13 @@ class ErrorGroups:
             unlisted=lines - sum(row.count for _, row in (*rest, *known)),
             when=histogram(self._times),
         )
+
+    def _loudest(self) -> Mapping[_RowKey, _Row]:
+        """Return the rows without failures at level info, unless they are all that one log has to say."""
+        loud = {place: row for place, row in self._rows.items() if place.level is not Level.INFO}
+        if loud or self._logs > 1 or self._has_findings:
+            return loud
+        return {place._replace(level=Level.WARNING): row for place, row in self._rows.items()}
 
     def _covers(self, clock: SourceClock, stamp: int, line: int) -> bool:
         if stamp == NO_TIME:

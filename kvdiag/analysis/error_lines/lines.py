@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kvdiag.analysis.error_lines.bare import failures as bare_failures
-from kvdiag.analysis.error_lines.suspects import LevelMarks, reports_failure
+from kvdiag.analysis.error_lines.suspects import LevelMarks
+from kvdiag.analysis.error_lines.unmarked import SHORT_LOG, failures, is_log, reported
 from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
 from kvdiag.base.errors import describe_fault
@@ -127,10 +127,15 @@ _Similar = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entr
 class ErrorLines:
     """The lines of one log: call `add_block` for each block, then read the columns."""
 
-    def __init__(self, entries: Sequence[Benign], quota: LineQuota, marks: LevelMarks) -> None:
-        """Take the entries of harmless lines; in the column `entry_of` they count from 1, and 0 means none."""
+    def __init__(
+        self, entries: Sequence[Benign], quota: LineQuota, marks: LevelMarks, *, is_only: bool = True
+    ) -> None:
+        """Take the entries of harmless lines; in the column `entry_of` they count from 1, and 0 means none.
+
+        Failures at level info count in the only log of a case, and not in a part of it.
+        """
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
-        self._quota, self._marks = quota, marks
+        self._quota, self._marks, self._is_only = quota, marks, is_only
         self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that was lost
         self._similar: dict[tuple[str, Level, bytes, bytes], _Similar] = {}
         self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # key: hash of the words
@@ -138,7 +143,8 @@ class ErrorLines:
         self._last, self._crash = NO_TIME, -OPENING
         self.groups: list[LineGroup] = [LineGroup(GroupKey("", Level.WARNING, "", ""), 0, b"")]
         self._below, self._rest = 0, (b"", 0)  # the number of lines below, and where they begin
-        self._is_bare = False  # whether the line is an error without a log around it
+        self._room, self._is_log = 0, False  # bytes that are left of a short text; whether it has a known format
+        self._unmarked: Level | None = None  # of a line that reports a failure although no level says so
         self.below = array("H")  # number of further lines of a value that begins on the line
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
@@ -149,13 +155,29 @@ class ErrorLines:
 
     def add_block(self, block: Block, line_of: Callable[[int], int], stamper: TimestampReader) -> None:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
+        self._room = (self._room if block.first_line else SHORT_LOG) - len(block.data)
+        places: dict[tuple[int, int], Level | None] = dict.fromkeys(self._marks.suspects(block.data, block.lines))
+        if self._room >= 0:
+            self._is_log = self._is_log or is_log(block)
+            places |= {} if self._is_log else dict.fromkeys(failures(block), Level.ERROR)
+        self._add_lines(places, block, line_of, stamper)
+        if self._is_only and self._room >= 0 and all(group.key.level is Level.INFO for group in self.groups[1:]):
+            self._add_lines(dict.fromkeys(failures(block), Level.INFO), block, line_of, stamper)
+
+    def _add_lines(
+        self,
+        places: Mapping[tuple[int, int], Level | None],
+        block: Block,
+        line_of: Callable[[int], int],
+        stamper: TimestampReader,
+    ) -> None:
+        """Add lines of a block by begin and end, each with its level if it does not say that itself."""
         data, counted, number = block.data, 0, block.first_line + 1
-        bare = set(bare_failures(block))
-        for begin, end in sorted({*self._marks.suspects(data, block.lines), *bare}):
+        for begin, end in sorted(places):
             number += data.count(b"\n", counted, begin)
             counted = begin
             line = data[begin:end].removesuffix(b"\r")
-            self._below, self._rest, self._is_bare = 0, (data, end + 1), (begin, end) in bare
+            self._below, self._rest, self._unmarked = 0, (data, end + 1), places[begin, end]
             try:
                 if line.endswith(_OPENS):
                     line, below = _with_value_lines(data, line, end)
@@ -227,7 +249,7 @@ class ErrorLines:
             level = (Level.WARNING, Level.ERROR, Level.FATAL)[(found.lastindex or 1) - 1] if found else None
             words, site = line[line.find(b'"', at + 6) + 1 :], b""
         level = timed.body.level if timed.body is not None else level
-        level = level if level in WORSE else reported(line)
+        level = level if level in WORSE else self._unmarked or reported(line)
         if level is not None:
             self._add(line, words, level, site, timed, number)
 
@@ -245,13 +267,13 @@ class ErrorLines:
                 if self.lines and self.lines[-1] == number and (repeats := eventtable.repeats(body)):
                     self.repeated[len(self.lines) - 1] = repeats
         else:
-            level = body.level if body.level in WORSE else reported(line)
+            level = body.level if body.level in WORSE else self._unmarked or reported(line)
             if level is not None:
                 self._add(line, canonical(body), level, body.caller.encode("utf-8", "replace"), timed, number)
 
     def _add_formless(self, line: bytes, timed: TimedLine, number: int) -> None:
         """Add a line without a format; of several lines at the head of a crash only the first counts."""
-        level = plain.level(timed.process.ident, timed.text) or (Level.ERROR if self._is_bare else None)
+        level = plain.level(timed.process.ident, timed.text) or self._unmarked
         if level is Level.FATAL:
             is_new = number - self._crash >= OPENING
             self._crash = number
@@ -326,13 +348,6 @@ class ErrorLines:
             group = self._group_numbers[key] = len(self.groups)
             self.groups.append(LineGroup(key, number, sample[:LONGEST_SAMPLE]))
         return group
-
-
-def reported(line: bytes) -> Level | None:
-    """Return the level of a failure that a line of level info reports; None if it reports none."""
-    if not reports_failure(line):
-        return None
-    return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
 
 
 def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:

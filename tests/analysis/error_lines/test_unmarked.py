@@ -1,0 +1,111 @@
+"""Errors that were taken out of a log are listed with their causes; other texts without a log are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag import analyze
+from kvdiag.analysis.error_lines.unmarked import SHORT_LOG
+from kvdiag.model.values import Level
+
+ERRORS = [
+    "failed to find disk by lun 3",
+    "Unable to attach or mount volumes: unmounted volumes=[data]",
+    "could not find enough disk luns",
+    "Error response from daemon: pull access denied for shop/web",
+    "error getting node worker-1 from the cache",
+    'OCI runtime exec failed: exec failed: unable to start container process: exec: "bash": executable file not found',
+    "mkdir /data: read-only file system",
+    'Get "https://192.0.2.7:10250/stats": dial tcp 192.0.2.7:10250: connect: connection refused',
+    'exec: "/start.sh": permission denied',
+    "mount.nfs: access denied by server while mounting 192.0.2.5:/export",
+    "driver name disk.example.org not found in the list of registered CSI drivers",
+    "command returned: Failed to parse ctrl info for nqn=nqn.2016-06.io.spdk:cnode1",
+    "kubelet  Failed to create pod sandbox: rpc error: code = NotFound desc = failed to create shim: not found",
+    'Attach volume "vol-1" to instance "i-1" failed with volume vol-1 is not attached to i-1',
+    "volume(rg#acct#share) mount //acct.example.org/share on /mnt failed with mount failed: exit status 32",
+]
+OTHERS = [
+    "NAME   READY   STATUS    RESTARTS   AGE",
+    "Unable to find image 'nginx:latest' locally",
+    "+ kubectl apply -f web.yaml",
+    "/dev/sda1        50G   20G   30G  40% /",
+    "  restartPolicy: OnFailure",
+    "  - name: FAIL_ON_ERROR",
+    "0 failed, 12 passed",
+    "failed: 0",
+    "Last Exit Code: 0",
+    "[preflight] Running pre-flight checks",
+    "note: this path does not exist yet",
+    "PLAY RECAP: ok=3 changed=1 unreachable=0 failed=0",
+]
+STARTED = 'I0312 08:00:00.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]'
+INFO = "I0312 08:00:01.000000    2201 nodeserver.go:51] "
+WORSE = "W0312 08:00:02.000000    2201 nodeserver.go:60] volumegroup: retrying"
+
+
+def told(text: str) -> list[tuple[str, Level]]:
+    """Return the errors that a report lists or explains, each by its first words and with its level."""
+    errors = analyze(text=text).errors
+    return [(group.message[:20], group.level) for group in (*errors.groups, *errors.known)]
+
+
+@pytest.mark.parametrize("line", ERRORS)
+def test_an_error_is_told(line):
+    """By how it begins, or by its cause; also at level info, if the log has no line of a worse level."""
+    assert [level for _, level in told(f"NAME  READY\n{line}\n")] == [Level.ERROR]
+    if not analyze(text=f"{STARTED}\n{INFO}{line}\n").findings:
+        assert [level for _, level in told(f"{STARTED}\n{INFO}{line}\n")] == [Level.WARNING]
+    assert [words for words, _ in told(f"{INFO}{line}\n{WORSE}\n")] == ["volumegroup: retryin"]
+    assert [words for words, _ in told(f"{WORSE}\n{INFO}{line}\n")] == ["volumegroup: retryin"]
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_other_text_is_none(line):
+    """What commands print, and manifests."""
+    assert not told(f"{line}\n")
+    assert not told(f"{STARTED}\n{INFO}{line}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'time="2026-03-12T08:00:00Z" level=debug msg="failed to find disk by lun 3"',
+        "Normal  Pulled  5s  kubelet  failed to find disk by lun 3",
+    ],
+)
+def test_some_lines_are_no_failure_whatever_they_say(line):
+    """Of level debug, and events of type Normal."""
+    assert not told(f"{STARTED}\n{line}\n")
+
+
+@pytest.mark.parametrize("line", [ERRORS[0], f"{INFO}{ERRORS[0]}"])
+def test_a_log_has_levels(line, tmp_path):
+    """In a long text words alone are no failure, nor in one of several logs."""
+    few, many = f"{line}\n" * 9, f"{line}\n" * (SHORT_LOG // len(line) + 1)
+    assert told(few)
+    assert not told(many)
+    for name in ("one.log", "two.log"):
+        (tmp_path / name).write_text(f"{STARTED}\n{line}\n", "utf-8")
+    assert not analyze(tmp_path).errors.groups
+
+
+def test_the_last_line_may_not_be_ended():
+    """It is read apart from the others, and is the same."""
+    assert told(f"{STARTED}\n{INFO}{ERRORS[0]}") == [("failed to find disk ", Level.WARNING)]
+    assert told(f"{WORSE}\n{INFO}{ERRORS[0]}") == [("volumegroup: retryin", Level.WARNING)]
+
+
+def test_of_a_failure_at_level_info_the_cause_is_named():
+    """As of one that is marked."""
+    error = "unable to activate logical volumes: Cannot process volume group vg-data: exit status 5"
+    (group,) = analyze(text=f"{STARTED}\n{INFO}{error}\n").errors.groups
+    assert group.anatomy is not None
+    assert "volume group" in group.anatomy.sentence
+
+
+def test_the_cause_is_named():
+    """In the report of a text that has no line of a known format."""
+    (group,) = analyze(text=f"{ERRORS[5]} in $PATH: unknown\n").errors.groups
+    assert group.anatomy is not None
+    assert group.anatomy.sentence == "the container image has no program bash in its $PATH"
