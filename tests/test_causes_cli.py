@@ -217,3 +217,10 @@ def test_a_command_without_its_names_is_not_collected(report):
     collected = [run for one in report(line)["findings"] for run in one["collect"]]
     assert collected
     assert not [run for run in collected if "<" in run]
+
+
+@pytest.mark.parametrize(("age", "state"), [("24m", "unknown"), ("10s", "ongoing")])
+def test_a_row_of_long_ago_is_not_still_failing(report, age, state):
+    """The ages of a table count back from when it was printed: a failure of 24 minutes before may be over."""
+    row = f'Warning  FailedMount  {age} (x5 over 50m)  kubelet  MountVolume.SetUp failed for volume "data" : out for lunch\n'
+    assert [one["state"] for one in report(row)["findings"]] == [state]
