@@ -99,7 +99,7 @@ def _log_ends(lines: Sequence[Event], history: History) -> int:
     """Return when the logs end of the programs that printed these lines, or a table with them was printed."""
     printed = {(event.component, event.node) for event in lines}
     ends = [one.ends for one in history.coverage if (one.component, one.node) in printed] or [history.ends]
-    return max(*ends, *(history.listed.get(event.origin.source, 0) for event in lines))
+    return max([*ends, *(history.listed.get(event.origin.source, 0) for event in lines)])
 
 
 def _next_try(lines: Iterable[Event]) -> int:
