@@ -146,3 +146,81 @@ def test_a_modest_line_says_why(kvdiag):
     said = kvdiag("explain", line).stdout
     assert "Cause" not in said
     assert "already gone" in said
+
+
+ATTACHMENT = "csi-c0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0dec0de"
+STAGED = "ab12" * 16
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            (
+                'Mar 12 08:{minute:02}:00 n1 k3s[11]: time="2024-03-12T08:{minute:02}:00Z" level=info msg="Waiting to retrieve agent '
+                'configuration; server is not ready: unable to find interface: route ip+net: no such network interface"\n'
+            ),
+            (
+                "k3s or RKE2 on n1 does not get its configuration, the certificates of its server, or its tunnel; reported 5 "
+                "times over 4m: a network interface that is asked for by its name does not exist here"
+            ),
+        ),
+        (
+            (
+                "I0312 08:{minute:02}:00.000000       1 connection.go:186] GRPC error: rpc error: code = DeadlineExceeded desc = "
+                "context deadline exceeded\n"
+            ),
+            "Calls to the CSI driver fail; reported 5 times over 4m: DeadlineExceeded: context deadline exceeded",
+        ),
+        (
+            (
+                f'I0312 08:{{minute:02}}:00.000000       1 csi_handler.go:234] Error processing "{ATTACHMENT}": failed to attach: '
+                "rpc error: code = Internal desc = the array is out for lunch\n"
+            ),
+            (
+                f"The volume of attachment {ATTACHMENT} cannot be attached or detached; reported 5 times over 4m: "
+                "failed to attach: the array is out for lunch"
+            ),
+        ),
+        (
+            (
+                "E0312 08:{minute:02}:00.000000       1 utils.go:58] GRPC call: /csi.v1.Node/NodeStageVolume, GRPC error: rpc "
+                'error: code = Internal desc = Could not mount "a" at "/var/lib/kubelet/plugins/kubernetes.io/csi/'
+                f'disk.example.org/{STAGED}/globalmount": the array is out for lunch\n'
+            ),
+            f"Calls to the CSI driver for the volume staged in {STAGED} fail; reported 5 times over 4m",
+        ),
+        (
+            (
+                'time="2024-03-12T08:{minute:02}:00Z" level=error msg="ControllerUnpublishVolume: err: rpc error: code = '
+                'DeadlineExceeded desc = Failed to detach volume v from node n1" func=csi.logGRPC file="server.go:136"\n'
+            ),
+            "A volume was not detached: the call timed out or was canceled; reported 5 times over 4m.",
+        ),
+        (
+            (
+                'time="2024-03-12T08:{minute:02}:00Z" level=error msg="StopContainer for \\"c0de\\" failed" error="failed to stop '
+                'container: unknown error after kill: runc did not terminate successfully: exit status 1"\n'
+            ),
+            "StopContainer failed or timed out",
+        ),
+    ],
+)
+def test_a_frame_is_true_for_any_cause(report, line, says):
+    """A rule whose sentence quotes any error says of the rest only what its lines prove, and names what they name."""
+    assert says in "\n".join(one["says"] for one in report(log_of(line))["findings"])
+
+
+def test_a_command_without_its_names_is_not_collected(report):
+    """What is to be collected can be typed as printed: a command whose namespace no line shows is left out."""
+    line = "Warning  BackOff  2m (x32 over 11m)  kubelet  Back-off restarting failed container\n"
+    collected = [run for one in report(line)["findings"] for run in one["collect"]]
+    assert collected
+    assert not [run for run in collected if "<" in run]
+
+
+@pytest.mark.parametrize(("age", "state"), [("24m", "unknown"), ("10s", "ongoing")])
+def test_a_row_of_long_ago_is_not_still_failing(report, age, state):
+    """The ages of a table count back from when it was printed: a failure of 24 minutes before may be over."""
+    row = f'Warning  FailedMount  {age} (x5 over 50m)  kubelet  MountVolume.SetUp failed for volume "data" : out for lunch\n'
+    assert [one["state"] for one in report(row)["findings"]] == [state]

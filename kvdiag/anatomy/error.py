@@ -22,7 +22,7 @@ from kvdiag.anatomy.compose import (
 from kvdiag.anatomy.data import tables
 from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
-from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, find_object
+from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, FoundObject, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
@@ -41,6 +41,7 @@ REMOVED = (
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
+OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
 _OF_DRIVER = frozenset(("attach", "detach", "stage", "publish", "unmount", "provision", "delete", "resize", "snapshot"))
@@ -95,7 +96,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
     is_inside = (named.kind in PATHS and _is_path_inside(named.name, found.text)) or (
-        (named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name))) and _is_of_driver(anatomy)
+        _is_of_driver(anatomy) and _is_of_pod(named)
     )
     is_shown = strength > WEAK and not is_inside
     check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
@@ -117,7 +118,15 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
 
 def _is_path_inside(path: str, text: str) -> bool:
     """Return whether a path is one of a container, or is gone by now: a command on the node does not find it."""
-    return PROBE in text or path.startswith(OF_HOST) or any(folder in path for folder in REMOVED)
+    is_target = any(words in text for words in (f":{path} (via ", f'rootfs at "{path}"', f'at "{path}" caused'))
+    return PROBE in text or path.startswith(OF_HOST) or is_target or any(folder in path for folder in REMOVED)
+
+
+def _is_of_pod(named: FoundObject) -> bool:
+    """Return whether what a driver names is of its own pod: a program, its loopback, a path that it does not share."""
+    if named.kind == "path":
+        return "/kubelet/" not in named.name and not named.name.startswith(OF_NODE)
+    return named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name) is not None)
 
 
 def in_container(anatomy: ErrorAnatomy) -> ErrorAnatomy:

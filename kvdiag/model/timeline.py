@@ -112,9 +112,10 @@ class History(NamedTuple):
     """The timelines of all logs, with the coverage that proves an absence or leaves a doubt.
 
     `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `unanchored` are the logs
-    without dates, whose times are relative to the date of the file. `incidents` are histories by folder, if the logs
-    are of several unrelated incidents; rules are applied to each separately. `disagreements` are the logs whose clock
-    differs from that of another, by name.
+    without dates, whose times are relative to the date of the file. `listed` has when a table of kubectl was printed,
+    by source: its rows have ages, and the last one may be long over by then. `incidents` are histories by folder, if
+    the logs are of several unrelated incidents; rules are applied to each separately. `disagreements` are the logs
+    whose clock differs from that of another, by name.
     """
 
     events: tuple[Event, ...]
@@ -125,6 +126,7 @@ class History(NamedTuple):
     ends: int
     skews: tuple[Skew, ...] = ()
     unanchored: frozenset[str] = frozenset()
+    listed: Mapping[str, int] = EMPTY
     incidents: Mapping[str, History] = EMPTY
     disagreements: Mapping[str, Disagreement] = EMPTY
 

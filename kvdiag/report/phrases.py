@@ -274,7 +274,7 @@ def verdict(report: Report) -> str:
 
 
 SENTENCES: Mapping[DoubtReason, str] = {
-    DoubtReason.NO_LOG: "no {component} log covers {at}",
+    DoubtReason.NO_LOG: "no full {component} log covers {at}",
     DoubtReason.VERBOSITY: "needs -v={verbosity}: the {component} log has no line above -v={seen}",
     DoubtReason.BEGINS_LATE: "the {component} log begins at {at}, after {until}",
     DoubtReason.ENDS_SOON: "the {component} log ends {took} after {at}",

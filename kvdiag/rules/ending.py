@@ -95,11 +95,11 @@ def _is_tried_again(lines: Sequence[Event]) -> bool:
     return count_occurrences(lines) > 1 or any(event.kind.endswith((".failed", ".refused")) for event in lines)
 
 
-def _log_ends(lines: Iterable[Event], history: History) -> int:
-    """Return when the logs end of the programs that printed these lines."""
+def _log_ends(lines: Sequence[Event], history: History) -> int:
+    """Return when the logs end of the programs that printed these lines, or a table with them was printed."""
     printed = {(event.component, event.node) for event in lines}
-    ends = (one.ends for one in history.coverage if (one.component, one.node) in printed)
-    return max(ends, default=history.ends)
+    ends = [one.ends for one in history.coverage if (one.component, one.node) in printed] or [history.ends]
+    return max([*ends, *(history.listed.get(event.origin.source, 0) for event in lines)])
 
 
 def _next_try(lines: Iterable[Event]) -> int:

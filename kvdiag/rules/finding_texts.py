@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from kvdiag.base.clock import MINUTE, format_duration, rfc3339
+from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import ErrorAnatomy
-from kvdiag.model.event import Event
+from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.report import Evidence, FindingTexts
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import Entity, History
@@ -26,6 +27,7 @@ from kvdiag.rules.fill import ANY_DRIVER, GENERIC_NAMES, fixes, headings, senten
 
 UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
 OF_VOLUME = "[[ for {volume}]]"  # left out then: the call may be about a snapshot
+_STAGED = lazy_regex(r"[0-9a-f]{64}")  # the folder of a staging path: a hash of the handle, and no volume's name
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
 
 
@@ -124,6 +126,10 @@ class LazyTexts:
         prelude = [row.event for row in inputs.evidence if row.step in rule.follows]
         if rule.or_node and subject.kind is SubjectKind.NODE:
             values.setdefault("volume", UNNAMED_VOLUME)
+        if subject.kind is SubjectKind.VOLUME:
+            values["volume"] = volume_phrase(subject)
+        if is_unnamed(values.get("node", "")) and all(event.is_from_controller for event in inputs.events):
+            del values["node"]  # a controller's log is not the node's: "this node" is another
         for event in prelude:
             for name, value in event.attrs.items():
                 values.setdefault(name, value)
@@ -145,8 +151,8 @@ class LazyTexts:
         if values.get("volume") == UNNAMED_VOLUME:
             text = text.replace(OF_VOLUME, "")
         filled = sentence(text, values)
-        is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, *GENERIC_NAMES.values())))
-        return f"A{filled[1:]}" if is_generic else filled
+        is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, "the", *GENERIC_NAMES.values())))
+        return filled[:1].upper() + filled[1:] if is_generic else filled
 
 
 @lru_cache(MOST)
@@ -156,4 +162,12 @@ def _filled(texts: LazyTexts) -> FindingTexts:
 
 def _titles(rule: Rule, subject: Entity, values: Mapping[str, str]) -> tuple[str, str]:
     """Return the heading with all names, and the one without the name of the subject, for a row that shows it."""
-    return headings(rule.heading, values, (UNNAMED_VOLUME,), subject.part or subject.name)
+    name = values["volume"] if subject.kind is SubjectKind.VOLUME else subject.name
+    return headings(rule.heading, values, (UNNAMED_VOLUME,), subject.part or name)
+
+
+def volume_phrase(volume: Entity) -> str:
+    """Return a volume's name, or what a line names in its place: a VolumeAttachment, or the folder it is staged in."""
+    if volume.name == volume.ids.get("attachment"):
+        return f"the volume of attachment {volume.name}"
+    return f"the volume staged in {volume.name}" if _STAGED.fullmatch(volume.name) else volume.name

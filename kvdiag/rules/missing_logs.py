@@ -22,6 +22,7 @@ from kvdiag.rules.grammar import absences
 MOST_COMMANDS = 4  # commands; the first ones are about the nearest capability
 BEFORE = 10 * MINUTE  # the cause may have begun this long before its symptom
 _JOURNAL = lazy_regex(r"\{journal:(\w+)(?: since \w+)?\}")
+UNKNOWN_SLOT = "'<"  # how `command` leaves a slot whose value no log shows; such a command cannot be run
 _RUNTIMES = {"containerd", "crio", "docker"}
 
 
@@ -51,7 +52,8 @@ class CollectCommands:
             command(limited(self._at_finding_time(text, finding, self._dialect(node)), values), values)
             for text in texts
         )
-        return tuple(dict.fromkeys(one for one in commands if one and not one.startswith(REMARK)))[:MOST_COMMANDS]
+        known = (one for one in commands if one and not one.startswith(REMARK) and UNKNOWN_SLOT not in one)
+        return tuple(dict.fromkeys(known))[:MOST_COMMANDS]
 
     def _logged(self, node: str) -> set[str]:
         """Return the services of the node that have a log."""

@@ -256,3 +256,18 @@ def test_the_second_try_of_a_pull_is_no_cause():
     second = "artifact err: image reference: open /srv/x: permission denied"
     read = read_error(f"unable to pull image or OCI artifact: {first}; {second}", operations=("pull",))
     assert read.primitive == "HTTP_400"
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [
+        (f'{START}error mounting "tmpfs" to rootfs at "/dev/shm": mount tmpfs:/dev/shm (via /proc/self/fd/7): operation not permitted', ""),
+        (f'{START}error mounting "/srv/x" to rootfs at "/srv/y": stat /srv/x: no such file or directory', "ls -ld /srv/x"),
+        (f"{SETUP}rpc error: code = Internal desc = open /opt/client.conf: no such file or directory", ""),
+        (f"{SETUP}rpc error: code = Internal desc = stat /var/lib/kubelet/pods/a: no such file or directory", "ls -ld /var/lib/kubelet/pods/a"),
+        (f"{SETUP}open /opt/client.conf: no such file or directory", "ls -ld /opt/client.conf"),
+    ],
+)  # fmt: skip
+def test_paths_that_are_not_of_the_node(text, check):
+    """The target of a container's mount, and a file of a driver's pod, are not looked for on the node."""
+    assert read_error(text).check.removeprefix("{host} ") == check

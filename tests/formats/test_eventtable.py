@@ -44,6 +44,17 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
             },
         ),
         (
+            f"  Warning  FailedMount  3m12s (x2 over 5m1s)  example.com/cephfs_cephfs-0_5b0c7a1e  {SAID}",
+            {
+                "type": "Warning",
+                "reason": "FailedMount",
+                "age": "3m12s (x2 over 5m1s)",
+                "count": "2",
+                "over": "5m1s",
+                "source": "example.com/cephfs_cephfs-0_5b0c7a1e",
+            },
+        ),
+        (
             f"  Warning  FailedMount  <unknown>  kubelet, worker-1  {SAID}",
             {"type": "Warning", "reason": "FailedMount", "age": "<unknown>", "source": "kubelet, worker-1"},
         ),

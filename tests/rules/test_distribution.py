@@ -50,6 +50,7 @@ def seen(*lines, node="n1", source="node.log", versions=()):
         ),
         (f"Mar 12 08:00:01 n1 k3s[2201]: {KLOG}", "k3s"),
         ("[talos] 2024/03/12 08:00:01 service[kubelet](Waiting): Error running Containerd(kubelet)", "talos"),
+        ('service "kubelet": current state [Waiting] Error running Containerd(kubelet), going to restart', "talos"),
         (f"Mar 12 08:00:01 n1 rke2[2201]: {KLOG}", "rke2"),
         (f'{KLOG} err="dial unix /run/k3s/containerd/containerd.sock"', "k3s"),
         (f"Mar 12 08:00:01 n1 rke2-agent[2201]: {KLOG} path=/run/k3s/containerd/containerd.sock", "rke2"),

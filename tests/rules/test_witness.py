@@ -94,7 +94,7 @@ QUIET = (8, 38, "journald suppressed 12 lines")
                 "journald suppressed 12 lines at 2024-07-03 12:00:08",
             ),
         ),
-        ("csi.unstage", watched(), {}, ("no csi-driver log covers 2024-07-03 12:00:00",)),
+        ("csi.unstage", watched(), {}, ("no full csi-driver log covers 2024-07-03 12:00:00",)),
     ],
 )
 def test_reasons_for_doubt(kind, coverage, window, told):
@@ -115,7 +115,7 @@ def test_reasons_for_doubt(kind, coverage, window, told):
             [watched("kubelet", gaps=[RESTART]), watched("csi-driver", verbosity=0, ends=1)],
             ("kubelet was restarted at 2024-07-03 12:00:02",),
         ),
-        ([], ("no kubelet log covers 2024-07-03 12:00:00",)),
+        ([], ("no full kubelet log covers 2024-07-03 12:00:00",)),
     ],
 )
 def test_any_complete_witness_is_enough(coverage, told):

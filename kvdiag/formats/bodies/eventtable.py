@@ -42,7 +42,7 @@ _WORD = rb"(?P<reason>[A-Z]\w{1,80})"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+" + _WORD
 _NODE = rb"(?:, (?!(?:[A-Z][A-Za-z]+\.[A-Z]|[A-Z][a-z]+ ))\S{1,253}|,(?= ))?"  # its name may have been removed
 _DRIVER = rb"(?: [a-z][\w.\-/]{1,200}(?= {2}|\t))?"  # `external-resizer ebs.csi.aws.com`
-_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}" + _DRIVER + _NODE + rb")"
+_SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:/[\w.\-]{1,200})?" + _DRIVER + _NODE + rb")"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
 _ANY_KIND = rb"(?P<kind>[A-Z][A-Za-z]{1,60})"
 _REPORTERS = rb"(?P<source>(?:kubelet|[a-z-]{1,40}-(?:controller|scheduler))" + _NODE + rb")"
