@@ -127,9 +127,7 @@ _Similar = tuple[int, tuple[tuple[int, Benign], ...]]  # the group, and the entr
 class ErrorLines:
     """The lines of one log: call `add_block` for each block, then read the columns."""
 
-    def __init__(
-        self, entries: Sequence[Benign], quota: LineQuota, marks: LevelMarks, *, is_only: bool = True
-    ) -> None:
+    def __init__(self, entries: Sequence[Benign], quota: LineQuota, marks: LevelMarks, *, is_only: bool = True) -> None:
         """Take the entries of harmless lines; in the column `entry_of` they count from 1, and 0 means none.
 
         Failures at level info count in the only log of a case, and not in a part of it.
