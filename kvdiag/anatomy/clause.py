@@ -24,6 +24,9 @@ _LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|
 _LONGHORN = lazy_regex(
     r"message=([^\n]{3,600}?)(?:, (?:code|detail)=[^\n]{0,200}?)?\] from \["
 )  # of the body with which its API answers
+_TONIC = lazy_regex(
+    r"message: \"([^\n]{3,600}?)\", details: \[[^\]\n]{0,200}\], metadata: MetadataMap"
+)  # a status of gRPC in Rust
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
 _IN_BRACKETS = lazy_regex(r", err \(([^\n]{3,400})\)\Z")  # behind values that Go printed with %v
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
@@ -40,8 +43,11 @@ _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how 
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
-_SEPARATOR = lazy_regex(r": (?!\})|\bcaused \"")  # not in a taint without a value: {node.kubernetes.io/not-ready: }
+_SEPARATOR = lazy_regex(
+    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\})|\bcaused \""
+)  # not within a quota, nor in a taint without a value: {node.kubernetes.io/not-ready: }
 _WORD = lazy_regex(r"[A-Za-z]{4}")
+_ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text
 _ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
 _A_QUOTE = "'\"'"  # `Unmatched '"'`, as csh prints it
 _EDGES = " \t\"'\n\\,.;"
@@ -52,7 +58,7 @@ def innermost_clause(text: str) -> str:
     text = without_callers(_CALLED.sub("", text))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     text = next(iter(_IN_BRACKETS.findall(text)), text)
-    for answer in (_LINSTOR, _LONGHORN, _JSON_MESSAGE):
+    for answer in (_LINSTOR, _LONGHORN, _TONIC, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     before, _, ending = text.rpartition("\n")
     ending = _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", ending)))
@@ -65,6 +71,7 @@ def innermost_clause(text: str) -> str:
     line = next((one for one in reversed(lines) if _FAILURE.search(one)), lines[-1] if lines else "")
     parts = [_without_edges(part) for part in _SEPARATOR.split(line)]
     parts = [part for part in parts if len(part) > 3 or part.isdigit() or part == "EOF"]
+    parts = [part for part in parts if not _ERRNO.fullmatch(part)] or parts
     while len(parts) > 1 and len(parts[-1]) < 12 and parts[-1] != "EOF" and not _WORD.search(parts[-1]):
         last = parts.pop()
         if last.isdigit():  # `statuscode: 503`

@@ -67,7 +67,7 @@ def _command(node: Node) -> str:
 
 
 def _check_slots(text: str, slots: frozenset[str], node: Node) -> None:
-    commands = {"host", "crictl"} if slots is COMMAND_SLOTS else set()
+    commands = {"host", "crictl", "ctr"} if slots is COMMAND_SLOTS else set()
     for slot in _SLOT.findall(text):
         if slot not in {*slots, *commands}:
             raise node.error(f"unknown slot {{{slot}}}{suggestion(slot, slots)}")

@@ -38,6 +38,7 @@ REMOVED = (
     "/merged/",
     "/containerd/tmpmounts/",
 )  # of a container that did not start, of a layer: they are gone
+CALL = 12  # characters of `connect: ` and `exit status 1: `, which say nothing more
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
@@ -99,6 +100,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         _is_of_driver(anatomy) and _is_of_pod(named)
     )
     is_shown = strength > WEAK and not is_inside
+    quoted = _words(primitive, found, hit, named.kind, anatomy.quoted)
     check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
     sentence = fill(form_of(primitive.says, named.kind), values) if strength > WEAK else ""
     return anatomy._replace(
@@ -110,7 +112,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
         owner=_owner(values["owner"], fill(primitive.owner, values), plugin.owner if plugin else ""),
         clause=clause,
         note=note,
-        sentence=_whole_sentence(sentence, anatomy, found, primitive) or anatomy.quoted or clause,
+        sentence=_whole_sentence(sentence, anatomy, found, primitive, quoted) or anatomy.quoted or clause,
         step=step,
         check=check,
     )
@@ -148,12 +150,25 @@ def _owner(*names: str) -> str:
     return next((name for name in names if name and name not in {OTHER_SIDE, THE_PROGRAM}), "")
 
 
-def _whole_sentence(sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, primitive: Primitive) -> str:
+def _words(primitive: Primitive, found: ErrorReading, hit: Hit, kind: str, quoted: str) -> str:
+    """Return the words of the program that follow the sentence; without an object they alone say what failed."""
+    if primitive.quotes:
+        return quoted
+    if kind or not (primitive.objects or primitive.number or primitive.strength < STRONG):
+        return ""
+    if primitive.number and len(quoted) <= hit.end - hit.begin:
+        quoted = f"{innermost_clause(found.text[: hit.begin]).rstrip(':')}: {quoted}".removeprefix(": ")
+    return quoted if len(quoted) > hit.end - hit.begin + CALL else ""
+
+
+def _whole_sentence(
+    sentence: str, anatomy: ErrorAnatomy, found: ErrorReading, primitive: Primitive, quoted: str
+) -> str:
     """Return the sentence with the component in front and the words of the program behind, where they add something."""
     if not sentence:
         return ""
-    if primitive.quotes and anatomy.quoted and anatomy.quoted.lower() not in sentence.lower():
-        sentence = f"{sentence}; it prints “{anatomy.quoted}”"
+    if quoted and quoted.lower() not in sentence.lower():
+        sentence = f"{sentence}; it prints “{quoted}”"
     if found.component and found.is_cni:
         named = f"CNI plug-in {found.component}"
         return sentence if named in sentence else f"{named}: {sentence}"

@@ -35,16 +35,18 @@ _VERBS = (
 # What a runtime itself calls, which no image needs to have.
 _OF_NODE = r"(?:runc|crun|runsc|youki|kata-runtime|conmon|apparmor_parser|newuidmap|newgidmap|fuse-overlayfs)[\"`]"
 _COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controllers of cgroup v1
+_PCI = r"(?<=/[0-9a-f]{4}):(?=[0-9a-f]{2}:)|(?<=/[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.)"  # /devices/0000:3b:02.1
+_PART = rf"{_COMMA}|{_PCI}"
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "socket": _compiled(
-        r"(?:dial unix|unix://|dial unix ) ?@?(/[^\s\"':,\]]{2,200})",
+        r"(?:dial unix|listen unix|unix://) ?@?(/[^\s\"':,\]]{2,200})",
         r"(?:unix:)?(/[\w./@+~=%-]{2,200}\.sock(?:\.ttrpc)?)\b",
     ),
     "pipe": _compiled(r"(?<![\w\\])(?:\\{2,4}\.\\{1,2}|//\./)pipe[\\/]{1,2}([\w.-]{2,100})"),
     "path": _compiled(
-        rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)(?:[^\s\"'`:,\])]|{_COMMA}){{2,300}})",
+        rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)(?:[^\s\"'`:,\])]|{_PART}){{2,300}})",
         # not the keys of mount.ceph
-        rf"(?<![\w:./-])(?<!keyfile=)(?<!secretfile=)(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_COMMA}){{1,300}})",
+        rf"(?<![\w:./-])(?<!keyfile=)(?<!secretfile=)(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_PART}){{1,300}})",
     ),
     "bindsource": _compiled(
         r"mounting \"(/[^\s\"]{1,300})\" to rootfs", r"mount (?:src=)?(/[^\s\"':,]{1,300})(?::/|, dst=)"
@@ -85,10 +87,12 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "lookup": _compiled(
         r"lookup ([\w.-]{1,200})(?: on (\[?[\w.:]{2,60}\]?))?",
         r"resolve host:? ['\"]?([\w.-]{2,200})",
-        r"resolve address for ([\w.-]{2,200})",
+        r"resolve (?:address for|server) ([\w.-]{2,200})",
         r"[Ff]ailed to resolve \"([\w.-]{2,200})\" - check",
     ),
-    "url": _compiled(r"(https?://[^\s\"'<>\\,?]{3,300})"),
+    "url": _compiled(  # brackets are around an IPv6 address, or end a list
+        r"(https?://(?:\[[\w:.%]{2,60}\][^\s\"'<>\\,?\]]{0,240}|[^\s\"'<>\\,?\]]{3,300}))"
+    ),
     "image": _compiled(
         r"(?:image|reference|unpack image|pull image) [\"'`]([^\"'`\s]{2,250})[\"'`]",
         r"[\"']((?:[\w.-]{1,100}(?::\d{1,5})?/)?[\w./-]{1,200}:[\w.-]{1,128})[\"']",

@@ -509,6 +509,19 @@ def test_other_lines(message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "call"),
+    [
+        ('GRPC request: volume_id:"v-1" ', "/csi.v1.Node/NodeStageVolume"),
+        ("GRPC call", "/csi.v1.Node/NodeStageVolume"),
+        ("GRPC error: rpc error: code = Unimplemented desc = no", "/widget.v1.Store/Open"),
+    ],
+)
+def test_a_record_without_a_result(message: str, call: str) -> None:
+    """With the call as a field, only a response or an error of a CSI call is a result."""
+    assert read_fragment(message, {"GRPC.call": call, "GRPC.request": 'volume_id:"v-1" '}) is None
+
+
+@pytest.mark.parametrize(
     "payload",
     [
         '{"secrets":{"name":"hunter2","volume_id":"hunter2"},"volume_id":"v-1","target_path":"/t"',

@@ -131,9 +131,11 @@ def _line(kind: str, rest: str, fields: Mapping[str, str], call_id: str) -> RpcF
     return _response(method, fields.get("response", rest), call_id)
 
 
-def _recorded(kind: str, rest: str, fields: Mapping[str, str]) -> RpcFragment:
-    """Read csi-packet's record of a result, which has the call and its request as fields."""
+def _recorded(kind: str, rest: str, fields: Mapping[str, str]) -> RpcFragment | None:
+    """Read csi-packet's record of a result, with the call and its request as fields; others have no result."""
     method = method_of(fields["GRPC.call"])
+    if not method or kind not in {"response", "error"}:
+        return None
     request = request_of(fields.get("GRPC.request", ""))
     if kind == "response":
         request |= request_of(rest) if method == "GetPluginInfo" else {}
