@@ -79,8 +79,10 @@ def innermost_clause(text: str) -> str:
     if not parts:
         return ""
     is_whole = len(parts[-1]) >= SHORT and not _ID.match(parts[-1])
-    clause = parts[-1] if is_whole or len(parts) < 2 else f"{parts[-2]}: {parts[-1]}"
-    return _bounded(clause)
+    if is_whole or len(parts) < 2:
+        return _bounded(parts[-1])
+    begin = line.rfind(parts[-2], 0, line.rfind(parts[-1].partition(": ")[0]))
+    return _bounded(_without_edges(line[begin:]) if begin >= 0 else f"{parts[-2]}: {parts[-1]}")
 
 
 def _says_nothing(line: str) -> bool:

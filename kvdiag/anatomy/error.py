@@ -168,7 +168,7 @@ def _whole_sentence(
     if not sentence:
         return ""
     if quoted and quoted.lower() not in sentence.lower():
-        sentence = f"{sentence}; it prints “{quoted}”"
+        sentence = f"{sentence}: “{quoted}”"
     if found.component and found.is_cni:
         named = f"CNI plug-in {found.component}"
         return sentence if named in sentence else f"{named}: {sentence}"

@@ -48,6 +48,7 @@ _LETTER: tuple[_Reader, ...] = (
 _LOWER: tuple[_Reader, ...] = (dmesg.talos, prefixes.decoded, prefixes.kail, *_LETTER)
 _DIGIT: tuple[_Reader, ...] = (
     prefixes.dated,
+    prefixes.slashed,
     prefixes.unix,
     prefixes.kmsg,
     prefixes.syslog,

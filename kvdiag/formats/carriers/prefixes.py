@@ -24,6 +24,7 @@ _LOCAL = lazy_regex(rb"(" + openings.MONTH + rb" [ \d]?\d \d\d:\d\d):(\d\d)(?:\.
 _ISO = lazy_regex(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
 # Without a zone, which is taken for UTC: as rsyslog may be set to write; only before a sender.
 _ISO_LOCAL = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?) (?=\S+ [^\s:\[\]]+(?:\[\d{1,10}\])?: )")
+_GO = lazy_regex(rb"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d(?:\.\d{6})?) (?=\S)")
 _CRI = lazy_regex(rb"(stdout|stderr) ([FP])(?::\S*)?(?: |$)")
 _EVENT = lazy_regex(openings.DATED_EVENT)
 _RFC5424 = lazy_regex(rb"(\S+) (\S+) (\d{1,10}|-) \S+ (?:-|\[[^\]]*\]) +")
@@ -120,6 +121,13 @@ def dated(body: bytes) -> Peeled | None:
         return Peeled(body)  # the times are those of the row
     sent = _sent(body, ends, stamp, "journal-iso", strict=True)
     return sent or _rfc5424(body, ends, stamp) or Peeled(body[ends:], stamp, carrier="timestamps")
+
+
+def slashed(body: bytes) -> Peeled | None:
+    """Read `2020/08/19 09:28:31 `: Go's package log. It prints no zone; in a container that is UTC."""
+    found = _GO.match(body)
+    stamp = rfc3339(b"%b-%b-%bT%b" % found.groups()) if found else None
+    return Peeled(body[found.end() :], stamp, carrier="timestamps") if found and stamp is not None else None
 
 
 def full(body: bytes) -> Peeled | None:
