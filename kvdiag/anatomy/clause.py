@@ -11,13 +11,16 @@ _FIELDS = lazy_regex(
     r"\"? (?:pod|podUID|containerID|containerName|node|interval|sandboxID|podSandboxID|PodSandboxID|plugin|volumeName|"
     r"logger|numErrs|durationBeforeRetry|auditID)=[^\n]*\Z"
 )
+_LOGGED = lazy_regex(
+    r"(?<=[\w.:)])\s{0,4}\"(?: {1,4}(?!err)[A-Za-z][\w.-]{1,40}=(?:\"[^\"\n]{0,200}\"|[^\s\"]{1,200})){1,12} {0,4}\Z"
+)  # fields of a structured log behind that of the error
 _CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
 _NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a program that printed nothing
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
 _DUMPED = lazy_regex(r"\(string\) \(len=\d{1,6}\) \"([^\"\n]{3,400})")  # a value that Go printed with all its fields
 _JSON_MESSAGE = lazy_regex(
-    r"\"message\": ?\"([^\"\n]{4,400})\""
+    r"\"(?:message|error|detail)\": ?\"([^\"\n]{4,400})\""
     r"(?:,? {0,4}\"\w{1,40}\": ?(?:\"[^\"\n]{0,200}\"|[\w.\[\]{}-]{1,80})){0,8}[\s}\])\"'.]{0,40}\Z"
 )  # of a JSON body at the end of the error, as cloud APIs answer
 _LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|Reports): '")
@@ -61,7 +64,7 @@ def innermost_clause(text: str) -> str:
     for answer in (_LINSTOR, _LONGHORN, _TONIC, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     before, _, ending = text.rpartition("\n")
-    ending = _HNS.sub("", _PREEMPTION.sub("", _FIELDS.sub("", ending)))
+    ending = _HNS.sub("", _PREEMPTION.sub("", _LOGGED.sub("", _FIELDS.sub("", ending))))
     text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", f"{before}\n{ending}")))
     last = _DESC.split(text)[-1] or text
     errors, end, _ = last.rpartition(_POWERSHELL_END)

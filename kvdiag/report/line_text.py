@@ -145,7 +145,7 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         text=clean(group.sample, redact=redact),
     )
     return ErrorText(
-        state="ongoing" if group.is_ongoing else "stopped" if group.count > 1 else "once",
+        state=_state(group),
         where=clean(group.where or group.component or group.origin.source.rpartition("/")[2], redact=redact),
         count=group.count,
         begins=group.begins,
@@ -154,6 +154,13 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         line=line,
         cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),
     )
+
+
+def _state(group: ErrorGroup) -> str:
+    """Return whether a group goes on; lines without a time do not show it."""
+    if group.is_ongoing or group.count < 2:
+        return "ongoing" if group.is_ongoing else "once"
+    return "repeated" if group.begins is None else "stopped"
 
 
 def _stuck_text(stuck: StuckSubject, *, redact: bool) -> StuckText:

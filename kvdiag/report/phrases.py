@@ -232,12 +232,20 @@ def input_summary(readings: Sequence[Reading], folder: str) -> str:
     return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
 
 
-def input_lines(readings: Sequence[Reading], *, is_all: bool) -> Iterator[str]:
+def input_lines(report: Report, *, is_all: bool) -> Iterator[str]:
     """Yield one line for each input of which little was recognized (all with `is_all`), then how clocks were inferred.
 
-    Inputs with the same inferred clock share a line; more than `MOST_NAMED` of them are only counted.
+    What is shown of an input was recognized. Inputs with the same inferred clock share a line; more than `MOST_NAMED`
+    of them are only counted.
     """
-    poor = [reading for reading in readings if is_all or not reading.records or reading.unread > reading.lines // 2]
+    readings = report.inputs
+    shown = {evidence.event.origin.source for finding in report.findings for evidence in finding.evidence}
+    shown |= {group.origin.source for group in report.errors.groups}
+    poor = [
+        reading
+        for reading in readings
+        if is_all or (reading.source not in shown and (not reading.records or reading.unread > reading.lines // 2))
+    ]
     for reading in poor if is_all else poor[:MOST_NAMED]:
         how = "not read" if reading.format == "text" else "not recognized"
         unread = f", {reading.unread} {how}" if reading.unread else ""

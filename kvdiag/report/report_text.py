@@ -226,7 +226,7 @@ class ReportText:
 
     def readings(self, *, is_all: bool) -> Iterator[SafeText]:
         """Inputs of which little was understood, or all; and how clocks were guessed."""
-        lines = input_lines(self._report.inputs, is_all=is_all)
+        lines = input_lines(self._report, is_all=is_all)
         return (self.safe(line.replace(f"{self.folder}/", "") if self.folder else line) for line in lines)
 
     @cached_property

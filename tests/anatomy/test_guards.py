@@ -225,6 +225,15 @@ def test_a_path_with_a_tilde_has_a_command():
         ('"n1" has no such thing at all', '"n1" has no such thing at all'),
         ("Liveness probe failed: HTTP probe failed with statuscode: 503", "HTTP probe failed with statuscode: 503"),
         ("MountVolume.MountDevice failed : rpc error: code = Internal desc = [object Object]", "[object Object]"),
+        (
+            'couldn\'t mount: {"error": "the login was wrong, said the server", "path": "a/b", "status": 0}',
+            "the login was wrong, said the server",
+        ),
+        (
+            '"Failure" err="the volume is gone for good: " span_id="cv" method="/csi.v1.Node/X" duration="2ms"',
+            "the volume is gone for good",
+        ),
+        ('exec user process caused "exec format error"', 'exec user process caused "exec format error"'),
         ("k3s.service: Failed with result 'exit-code'.", "Failed with result 'exit-code'"),
         ("the pod doesn't fit, as no 'large' node's here", "the pod doesn't fit, as no 'large' node's here"),
         ("ssh said: Unmatched '\"'.", "ssh said: Unmatched '\"'"),

@@ -88,6 +88,10 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
             f"3m12s     9m        12        web-0.17a1b2c3d4e5f607   Pod   spec.containers{{app}}   Warning   FailedMount   {{kubelet worker-1}}   {SAID}",
             OLD | {"object": "pod/web-0", "kind": "Pod", "source": "kubelet, worker-1", "part": "spec.containers{app}"},
         ),
+        (
+            f"3m12s 9m 12 web-0 Pod Warning FailedMount {{kubelet worker-1}} {SAID}",
+            OLD | {"object": "pod/web-0", "kind": "Pod", "source": "kubelet, worker-1"},
+        ),
     ],
 )
 def test_rows(line, fields):

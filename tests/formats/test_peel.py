@@ -17,7 +17,10 @@ AT = from_datetime(datetime(2024, 7, 15, 3, 49, 34, tzinfo=UTC))
 FRAME = from_datetime(datetime(2000, 7, 15, 3, 49, 34, tzinfo=UTC))
 
 
-@pytest.mark.parametrize("line", [KLOG, LOGRUS, b'{"ts":1721015373850.919,"msg":"x"}', b"just text: and more", b""])
+@pytest.mark.parametrize(
+    "line",
+    [KLOG, LOGRUS, b'{"ts":1721015373850.919,"msg":"x"}', b"just text: and more", b"2024/17/15 03:49:34 x", b""],
+)
 def test_a_line_without_carrier(line: bytes) -> None:
     """A line without a carrier is its own body, without its line end."""
     assert peel(line) == Peeled(line)
@@ -44,6 +47,8 @@ def test_a_line_without_carrier(line: bytes) -> None:
         (b"Jul 15 03:49:34 node-1 /usr/bin/kubelet[9]: ", FRAME, "node-1", "kubelet", 9, "journal-short"),
         (b"Jul 15 03:49:34 fd00::1 kubelet[9]: ", FRAME, "fd00::1", "kubelet", 9, "journal-short"),
         ("7月 15 03:49:34 node-1 kubelet[9]: ".encode(), FRAME, "node-1", "kubelet", 9, "journal-short"),
+        (b"2024/07/15 03:49:34 ", AT, "", "", None, "timestamps"),
+        (b"2024/07/15 03:49:34.250000 ", AT + 250000, "", "", None, "timestamps"),
         (b"2024-07-15T03:49:34+0000 node-1 kubelet[9]: ", AT, "node-1", "kubelet", 9, "journal-iso"),
         (b"2024-07-15T05:49:34.25+02:00 node-1 kubelet[9]: ", AT + 250000, "node-1", "kubelet", 9, "journal-iso"),
         (b"Mon 2024-07-15 03:49:34 UTC node-1 kubelet[9]: ", AT, "node-1", "kubelet", 9, "journal-full"),

@@ -78,7 +78,7 @@ _TWO_AGES_UNTYPED = lazy_regex(
 )
 _TWO_AGES_LISTED = lazy_regex(
     _AGES + rb"(?P<object>\S{1,253})[ \t]+" + _ANY_KIND + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+"
-    + _BRACED + rb"(?:[ \t]{2,}|\t)(?P<rest>\S.*)"
+    + _BRACED + rb"(?:(?<=\})[ \t]|[ \t]{2,}|\t)[ \t]*+(?P<rest>\S.*)"
 )  # fmt: skip
 _SHAPES = (_DESCRIBED, _LISTED, _BY_KIND, _TWO_AGES, _TWO_AGES_LISTED, _UNTYPED, _TWO_AGES_UNTYPED)
 # `kubelet,  worker-1   Warning`: pasted with more blanks than kubectl prints

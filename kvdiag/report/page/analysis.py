@@ -124,7 +124,7 @@ def strip(lane: Lane, begins: int, ends: int) -> Strip:
 
 def _read(report: Report) -> Iterator[str]:
     seen = ", ".join(versions_seen(report.versions))
-    return chain([seen] if seen else [], input_lines(report.inputs, is_all=len(report.inputs) <= MOST_STRIPS))
+    return chain([seen] if seen else [], input_lines(report, is_all=len(report.inputs) <= MOST_STRIPS))
 
 
 def _capital(text: str) -> str:
