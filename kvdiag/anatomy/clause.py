@@ -116,7 +116,7 @@ def clause_around(text: str, begin: int, end: int) -> str:
 
 
 def _bounded(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text.split()).rstrip(":")
     closing = line.count("]") - line.count("[")  # of a list whose begin is not in the clause
     line = line[: len(line) - min(closing, len(line) - len(line.rstrip("]")))] if closing > 0 else line
     line += '"' * (not line.endswith(_A_QUOTE) and line.count('"') % 2)  # its end was taken off as an edge
