@@ -51,6 +51,7 @@ LATER = 'I0312 09:00:00.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="a
 SYSTEMD = "Mar 12 08:00:00 node-a systemd[1]: Failed to start Widget Service.\n"
 CAUSE = "No rule matches. An error line names a cause: "
 SAYS = "No rule matches. An error line says: "
+WARNS = "No rule matches. A warning says: "
 MANY = "".join(OTHER.format(line=line, error=f"it is {word}") for line, word in enumerate("abcdef"))
 
 

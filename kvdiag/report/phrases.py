@@ -183,7 +183,8 @@ def nothing_found(report: Report) -> str:
 def _first_error(report: Report) -> str:
     """Return a sentence on the error that says most of why; empty in a log that goes on after it, or has many kinds."""
     groups = [group for group in report.errors.groups if group.component != SYSTEMD]
-    failed = [group for group in groups if group.level in {Level.ERROR, Level.FATAL}] or groups
+    failed = [group for group in groups if group.level in {Level.ERROR, Level.FATAL}]
+    line, failed = ("An error line", failed) if failed else ("A warning", groups)
     ends = max((reading.ends for reading in report.inputs if reading.ends is not None), default=0)
     last = [
         group
@@ -194,9 +195,9 @@ def _first_error(report: Report) -> str:
     for least, candidates in ((STRONG, (*sure, *last)), (PLAIN, last)):
         for group in candidates:
             if group.anatomy and group.anatomy.strength >= least:
-                return f"No rule matches. An error line names a cause: {group.anatomy.sentence}."
+                return f"No rule matches. {line} names a cause: {group.anatomy.sentence}."
     quoted = next((group.anatomy.quoted for group in last if group.anatomy), "")
-    return f"No rule matches. An error line says: “{quoted}”." if quoted else ""
+    return f"No rule matches. {line} says: “{quoted}”." if quoted else ""
 
 
 def no_alarm(noted: Sequence[Incident]) -> str:
