@@ -70,7 +70,7 @@ MANY = "".join(OTHER.format(line=line, error=f"it is {word}") for line, word in 
         ),
         (
             WARNING.format(error="it is gone away from here for good and ever"),
-            f"{SAYS}“it is gone away from here for good and ever”.",
+            f"{WARNS}“it is gone away from here for good and ever”.",
         ),
         (SYSTEMD, "No known failure found."),
     ],

@@ -47,7 +47,8 @@ _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400}
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(
-    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\})|\bcaused \"|\"? err(?:or)?=\""
+    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\})"
+    r"|\bcaused \"|\"? err(?:or)?=\""
 )  # not within a quota, nor in a taint without a value: {node.kubernetes.io/not-ready: }
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text
