@@ -273,3 +273,11 @@ def test_long_hostile_lines_are_peeled_in_linear_time(piece: bytes) -> None:
         k0s(b"I1120 20:39:21")[:-40],
     ):
         assert peel(lead + many).carrier
+
+
+@pytest.mark.parametrize(
+    ("line", "body"), [(b"**" + KLOG + b"**", KLOG), (b"**" + KLOG, KLOG), (b"**bold**", b"**bold**")]
+)
+def test_bold_type(line, body):
+    """Markdown's marks around a line are no part of it; around other words they are left."""
+    assert peel(line).body == body

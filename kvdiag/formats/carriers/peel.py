@@ -75,7 +75,7 @@ _BY_FIRST_BYTE: Mapping[bytes, tuple[_Reader, ...]] = {
     **dict.fromkeys((digit.encode() for digit in string.digits), _DIGIT),
     b"d": (envelopes.read_prefixed, *_LOWER),
     b"t": (copied.supervised, *_LOWER),
-    b"*": (copied.listed, *_OTHER),
+    b"*": (copied.listed, copied.bold, *_OTHER),
     b"-": (copied.listed, *_OTHER),
     b">": (copied.quoted, *_OTHER),
     b"|": (copied.boxed, *_OTHER),

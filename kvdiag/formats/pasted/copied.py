@@ -101,6 +101,12 @@ def viewed(body: bytes) -> Peeled | None:
     return Peeled(body[found.end() :]) if found else None
 
 
+def bold(body: bytes) -> Peeled | None:
+    """Read `**E1120 …**`: a line in bold type in Markdown."""
+    line = body[2:].removesuffix(b"**")
+    return Peeled(line) if body.startswith(b"**") and _LINE_OR_EVENT.match(line) else None
+
+
 def coded(body: bytes) -> Peeled | None:
     """Read `` `E1120 …` ``: a line of inline code in Markdown."""
     line = body[1:].removesuffix(b"`")
