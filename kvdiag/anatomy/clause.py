@@ -12,7 +12,8 @@ _FIELDS = lazy_regex(
     r"logger|numErrs|durationBeforeRetry|auditID)=[^\n]*\Z"
 )
 _LOGGED = lazy_regex(
-    r"(?<=[\w.:)])\s{0,4}\"(?: {1,4}(?!err)[A-Za-z][\w.-]{1,40}=(?:\"[^\"\n]{0,200}\"|[^\s\"]{1,200})){1,12} {0,4}\Z"
+    r"(?<=[\w.:)])\s{0,4}\""
+    r"(?: {1,4}\"?(?!err)[A-Za-z][\w.-]{1,40}\"?=(?:\"[^\"\n]{0,200}\"|[^\s\"]{1,200})){1,12} {0,4}\Z"
 )  # fields of a structured log behind that of the error
 _CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
@@ -48,7 +49,7 @@ _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(
     r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\})"
-    r"|\bcaused \"|\"? err(?:or)?=\""
+    r"|\bcaused \"|\"? \"?err(?:or)?\"?=\""
 )  # not within a quota, nor in a taint without a value: {node.kubernetes.io/not-ready: }
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text

@@ -233,6 +233,10 @@ def test_a_path_with_a_tilde_has_a_command():
             '"Failure" err="the volume is gone for good: " span_id="cv" method="/csi.v1.Node/X" duration="2ms"',
             "the volume is gone for good",
         ),
+        (
+            '"msg"="failed" "error"="mkdir /mnt: it is gone for good" "request"={} "rpc_method"="/csi.v1.Node/X"',
+            "mkdir /mnt: it is gone for good",
+        ),
         ('exec user process caused "exec format error"', 'exec user process caused "exec format error"'),
         ("k3s.service: Failed with result 'exit-code'.", "Failed with result 'exit-code'"),
         ("the pod doesn't fit, as no 'large' node's here", "the pod doesn't fit, as no 'large' node's here"),
