@@ -224,3 +224,11 @@ def test_a_row_of_long_ago_is_not_still_failing(report, age, state):
     """The ages of a table count back from when it was printed: a failure of 24 minutes before may be over."""
     row = f'Warning  FailedMount  {age} (x5 over 50m)  kubelet  MountVolume.SetUp failed for volume "data" : out for lunch\n'
     assert [one["state"] for one in report(row)["findings"]] == [state]
+
+
+def test_a_sentence_that_is_the_title_stands_once(kvdiag):
+    """Where a title has the cause, the sentence would repeat it; `-v` prints both."""
+    line = b"F0312 08:00:00.000000    2201 kubelet.go:1359] Failed to start ContainerManager the widget is broken for good\n"
+    once, twice = (" ".join(kvdiag("analyze", *more, stdin=line).stdout.split()) for more in ((), ("-v",)))
+    assert once.count("cannot start: ") == 1
+    assert twice.count("cannot start: ") == 2

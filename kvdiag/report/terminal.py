@@ -93,7 +93,8 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
 def _first_screen(finding: FindingText, report: ReportText, screen: Screen, *, most: int) -> None:
     """What failed, where it stands, the first thing to do, and the line that shows it."""
     _head(finding, screen)
-    screen.text(_short(finding.says, screen), indent=2)
+    if finding.says.replace(" on this node", "").rstrip(".") != finding.title or screen.options.verbose:
+        screen.text(_short(finding.says, screen), indent=2)
     for step in finding.steps[:1]:
         screen.text(f"First: {_short(step.text, screen)}", indent=2)
         _run(step, screen, indent=4)
