@@ -72,11 +72,12 @@ MANY = "".join(OTHER.format(line=line, error=f"it is {word}") for line, word in 
             WARNING.format(error="it is gone away from here for good and ever"),
             f"{WARNS}“it is gone away from here for good and ever”.",
         ),
+        (LATER.replace("09:00", "08:00") * 60 + WARNING.format(error=LUSTRE), "No known failure found."),
         (SYSTEMD, "No known failure found."),
     ],
     ids=[
         *("of a driver", "of a driver, long ago", "without a cause", "an errno", "an errno, long ago", "of many kinds"),
-        *("an error and a warning", "a warning", "of systemd"),
+        *("an error and a warning", "a warning", "a warning in a long log", "of systemd"),
     ],
 )
 def test_the_last_error_comes_first(kvdiag, tmp_path, text, first):

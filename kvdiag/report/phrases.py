@@ -65,6 +65,7 @@ GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
 DRIVERS = frozenset((DRIVER, *SIDECARS))  # whose errors come from calls for volumes, not from retries of kubelet
 SYSTEMD = "systemd"  # says which unit failed, not why
+EXCERPT = 50  # lines; warnings in a longer log are no answer
 FEW_ERRORS = 5  # groups of a report that is about one failure
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
@@ -184,7 +185,8 @@ def _first_error(report: Report) -> str:
     """Return a sentence on the error that says most of why; empty in a log that goes on after it, or has many kinds."""
     groups = [group for group in report.errors.groups if group.component != SYSTEMD]
     failed = [group for group in groups if group.level in {Level.ERROR, Level.FATAL}]
-    line, failed = ("An error line", failed) if failed else ("A warning", groups)
+    is_excerpt = sum(reading.lines for reading in report.inputs) <= EXCERPT
+    line, failed = ("A warning", groups) if not failed and is_excerpt else ("An error line", failed)
     ends = max((reading.ends for reading in report.inputs if reading.ends is not None), default=0)
     last = [
         group
