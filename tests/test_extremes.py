@@ -58,7 +58,7 @@ def variants(line: str) -> list[str]:
     """Give the line with each of its fields replaced by each value, and with each number within a field."""
     fields = [(found, value) for found in _FIELD.finditer(line) for value in VALUES]
     fields += [(found, value) for found in _NUMBER.finditer(line) for value in NUMBERS]
-    return [line[: found.start()] + value + line[found.end() :] for found, value in fields]
+    return list(dict.fromkeys(line[: found.start()] + value + line[found.end() :] for found, value in fields))
 
 
 @pytest.fixture(scope="module")

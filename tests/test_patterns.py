@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import pytest
 
@@ -11,6 +11,7 @@ from kvdiag.analysis.rule_tests import Verdicts, failure, history_of, logs_of_te
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.events.vocabulary import load_vocabulary, read_entries
 from kvdiag.model.rule import Rule, RuleTest
+from kvdiag.model.timeline import History
 from kvdiag.rules.findings import find
 from kvdiag.rules.grammar import read_condition
 from kvdiag.rules.library import rule_files
@@ -141,25 +142,33 @@ BOTH_FAULTS = {
     ("reconstruction-csi-inline-lookup-by-name", "reconstruction-csi-inline-cleaned"): "the unmount fails first",
 }
 RULES = {rule.name: rule for rule in LIBRARY.rules}
-NAMED = [
-    (rule.name, other)
-    for rule in LIBRARY.rules
-    for other in sorted({name for text in rule.look_alikes for name in rules_in(text)} & RULES.keys() - {rule.name})
-]
+NAMED = sorted(
+    (
+        (rule.name, other)
+        for rule in LIBRARY.rules
+        for other in {name for text in rule.look_alikes for name in rules_in(text)} & RULES.keys() - {rule.name}
+    ),
+    key=lambda pair: pair[::-1],  # so that the logs of one rule are read once
+)
 
 
 @pytest.mark.parametrize(("name", "other"), NAMED, ids=lambda name: name)
 def test_a_rule_that_a_look_alike_names_is_the_one_that_is_found(name, other):
     """The logs in which the other rule is found give no finding of this one beside it."""
-    found_of = [test for test in RULES[other].tests if test.finds]
-    beside = [test.name for test in found_of if name in causes_beside(RULES[name], RULES[other], test)]
+    beside = [test.name for test, history in found_in(other) if name in causes_beside(name, other, history)]
     assert (beside != []) == ((name, other) in BOTH_FAULTS), beside
 
 
-def causes_beside(rule: Rule, other: Rule, test: RuleTest) -> set[str]:
-    """Give the rules of the two that have a finding which nothing explains, in the first telling of a test."""
-    history = history_of(next(logs_of_test(other, test)).log, test, vocabulary())
-    ranked = rank(list(find((rule, other), history, vocabulary().kinds)), history)
+@lru_cache(1)
+def found_in(name: str) -> list[tuple[RuleTest, History]]:
+    """Give the tests that find a rule, each with its first telling."""
+    found_of = [test for test in RULES[name].tests if test.finds]
+    return [(test, history_of(next(logs_of_test(RULES[name], test)).log, test, vocabulary())) for test in found_of]
+
+
+def causes_beside(name: str, other: str, history: History) -> set[str]:
+    """Give the rules of the two that have a finding which nothing explains."""
+    ranked = rank(list(find((RULES[name], RULES[other]), history, vocabulary().kinds)), history)
     return {one.rule.name for one in ranked if one.explained_by is None}
 
 

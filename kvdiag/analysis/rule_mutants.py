@@ -16,7 +16,8 @@ from kvdiag.rules.mutants import Mutant, mutants
 
 MOST_EXCUSED = 5  # per cent of all mutants that may be excused
 
-Proved = tuple[RuleTest, History]
+Proved = tuple[int, RuleTest, History]
+"""The number of the wording in which a test passed, the test, and its history."""
 
 
 class RuleProof(NamedTuple):
@@ -36,17 +37,20 @@ class RuleProof(NamedTuple):
 
 def prove(rule: Rule, vocabulary: Vocabulary) -> RuleProof:
     """Run a rule's tests in every wording, then its mutants. Raise PatternError as `logs_of_test` does."""
-    failed, proved = [], []
+    failed: list[Verdicts] = []
+    proved: list[Proved] = []
     log_count = 0
     for test in rule.tests:
-        for log in logs_of_test(rule, test, every=True):
+        for number, log in enumerate(logs_of_test(rule, test, every=True)):
             history = history_of(log.log, test, vocabulary)
             got = verdicts_of(rule, history, vocabulary)
             log_count += 1
             if is_expected(test, got):
-                proved.append((test, history))
+                proved.append((number, test, history))
             else:
                 failed.append(Verdicts(rule, test, got, log.wordings, log_count))
+    # A mutant that a test does not detect in one wording is seldom detected in another: first one wording of each test.
+    proved.sort(key=lambda one: one[0])
     every = tuple(mutants(rule))
     survivors = tuple(_survivors(every, proved, vocabulary))
     names = {mutant.name for mutant in survivors}
@@ -63,7 +67,7 @@ def prove(rule: Rule, vocabulary: Vocabulary) -> RuleProof:
 
 def _survivors(every: Sequence[Mutant], proved: list[Proved], vocabulary: Vocabulary) -> Iterator[Mutant]:
     for mutant in every:
-        for at, (test, history) in enumerate(proved):
+        for at, (_, test, history) in enumerate(proved):
             if not is_expected(test, verdicts_of(mutant.rule, history, vocabulary)):
                 proved.insert(0, proved.pop(at))  # the test that detected one mutant is likely to detect the next
                 break

@@ -68,13 +68,10 @@ class Recogniser:
         self._matcher, self._repeats = Matcher(vocabulary), Repeats()
         self._lines = HitLines(KERNEL if by.by.program == KERNEL else "")
         self._polls, self._readers, self._errors = vocabulary.polls, vocabulary.readers, vocabulary.errors
-        self._owners, self._special = vocabulary.owners, vocabulary.special
+        self._owners = vocabulary.owners
         self._rpc = RpcReader(vocabulary.kinds, self._lines, self.texts)
         self._literals = vocabulary.literals
-        self._simple_literals = [
-            all(number not in self._special or number in self._readers for number in numbers)
-            for numbers in vocabulary.by_literal
-        ]
+        self._simple_literals = vocabulary.simple_literals
         self._printed: dict[tuple[int, Process, bytes], dict[int, bool] | None] = {}
         self._may_print_cache: dict[tuple[str, str, str, bytes, bytes], bool] = {}
 

@@ -29,8 +29,9 @@ class Vocabulary(NamedTuple):
     `wordings[i]` belongs to `entries[owners[i]]`; `by_literal[n]` lists the wordings whose anchor is `literals[n]`, in
     the order of the files: the first that matches is what the line says. `matchers` are compiled as lines ask for them.
     `polls`, `readers` and `errors` are the wordings of entries that repeat, of those whose values a reader of their own
-    reads, and of those with an `{error}`; `special` are all of these, the kernel's and a crash's: those that may take
-    more than their line, or that not anybody may say.
+    reads, and of those with an `{error}`. `simple_literals[n]` is whether no wording of `literals[n]` without a reader
+    may take more than its line or be said by few only: polls, errors, the kernel's, a crash's, embedded ones. It is
+    built once: for each log it would take 1 ms.
     """
 
     entries: tuple[Entry, ...]
@@ -43,7 +44,7 @@ class Vocabulary(NamedTuple):
     polls: frozenset[int]
     readers: frozenset[int]
     errors: frozenset[int]
-    special: frozenset[int]
+    simple_literals: tuple[bool, ...]
 
     @property
     def wide(self) -> frozenset[str]:
@@ -133,6 +134,8 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     # What is embedded in the error of a line comes after the line itself, whose event has more names.
     in_order = sorted(literals, key=lambda anchor: all(owners[number].is_embedded for number in literals[anchor]))
     errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
+    readers = frozenset(number for number, entry in enumerate(owners) if entry.reader)
+    special = errors | frozenset(number for number, entry in enumerate(owners) if _is_special(entry))
     return Vocabulary(
         entries=tuple(by_speaker.values()),
         wordings=tuple(wording for _, wording in spelled),
@@ -142,9 +145,9 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
         kinds=kinds,
         matchers=[None] * len(spelled),
         polls=frozenset(number for number, entry in enumerate(owners) if entry.poll),
-        readers=frozenset(number for number, entry in enumerate(owners) if entry.reader),
+        readers=readers,
         errors=errors,
-        special=errors | frozenset(number for number, entry in enumerate(owners) if _is_special(entry)),
+        simple_literals=tuple((special - readers).isdisjoint(literals[literal]) for literal in in_order),
     )
 
 

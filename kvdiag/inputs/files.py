@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import stat
@@ -36,6 +37,15 @@ def identity_of(file: io.FileIO) -> tuple[int, int]:
     """Return device and inode, which tell a file from another that took its name."""
     status = os.fstat(file.fileno())
     return status.st_dev, status.st_ino
+
+
+def skip_hole(file: io.FileIO) -> int:
+    """Go to the next data, or to the end if none follows; return where that is."""
+    at = file.tell()
+    try:
+        return os.lseek(file.fileno(), at, os.SEEK_DATA)
+    except OSError as error:  # elsewhere holes are read as NUL bytes
+        return file.seek(0, os.SEEK_END) if error.errno == errno.ENXIO else at
 
 
 def read_small(path: Path, largest: int) -> bytes:

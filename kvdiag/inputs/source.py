@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 from kvdiag.base.errors import InputError
 from kvdiag.inputs.compressed import Budget, MeteredReader, decompressing_reader
-from kvdiag.inputs.files import identity_of, open_file
+from kvdiag.inputs.files import identity_of, open_file, skip_hole
 from kvdiag.inputs.gzipped import DamagedError
 from kvdiag.inputs.layout import provenance_of
 from kvdiag.inputs.readers import Reader, ReplayReader
@@ -96,7 +95,7 @@ class WatchedFile:
         got = self._file.readinto(buffer) or 0  # None if a file of /proc has no data now
         if got:
             if not buffer[got - 1] and not buffer[0] and not any(buffer[:got]):
-                self._skip_hole()
+                skip_hole(self._file)
         elif self._size is not None and self._ends is None:
             self._check()
             self._size = None
@@ -105,15 +104,6 @@ class WatchedFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def _skip_hole(self) -> None:
-        """Skip to the next data."""
-        at = self._file.tell()
-        try:
-            os.lseek(self._file.fileno(), at, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # no data follows
-                self._file.seek(0, os.SEEK_END)
 
     def _check(self) -> None:
         """Report if the file was truncated, as by copytruncate, or replaced by another of its name."""

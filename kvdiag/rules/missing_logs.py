@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from kvdiag.base.clock import MINUTE, rfc3339, to_datetime
@@ -88,22 +88,25 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
     found: dict[str, Need] = {}
     keys: dict[str, dict[str, None]] = defaultdict(dict)
     ids: dict[str, Mapping[str, str]] = {}
+    dialect = cache(partial(dialect_of, history))
     certain = {finding.key for finding in findings if finding.verdict is Verdict.CONFIRMED}
     possible = [
         finding for finding in findings if finding.verdict is Verdict.POSSIBLE and finding.explained_by not in certain
     ]
     for finding in [one for one in possible if one.severity is not Severity.INFO] or possible:
-        for need in _needs(finding, history, entries):
+        for need in _needs(finding, history, entries, dialect):
             found[need.component] = _merged(found.get(need.component), need)
             keys[need.component][finding.key] = None
             ids.setdefault(need.component, finding.subject.ids)
     return tuple(
-        need._replace(findings=tuple(keys[component]), run=_command(need, ids[component], history))
+        need._replace(findings=tuple(keys[component]), run=_command(need, ids[component], dialect))
         for component, need in found.items()
     )
 
 
-def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> Iterator[Need]:
+def _needs(
+    finding: Finding, history: History, entries: Mapping[str, Entry], dialect: Callable[[str], Dialect]
+) -> Iterator[Need]:
     node = finding.subject.ids.get("node", "")
     window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
     is_unanchored = all(one.event.origin.source in history.unanchored for one in finding.evidence)
@@ -111,7 +114,7 @@ def _needs(finding: Finding, history: History, entries: Mapping[str, Entry]) -> 
         kinds = finding.rule.events[name].kinds
         if doubts(kinds, window, node, history, entries):
             doubted_components = {doubt.component for doubt in finding.doubts}
-            others = _RUNTIMES - {dialect_of(history, node).runtime}  # of the node; they have no log there
+            others = _RUNTIMES - {dialect(node).runtime}  # of the node; they have no log there
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components - others]
             for component, verbosity in doubted[:1]:
                 least_verbosity = 0 if _is_events(component, history) else verbosity
@@ -140,16 +143,16 @@ def _merged(before: Need | None, need: Need) -> Need:
     return need
 
 
-def _command(need: Need, ids: Mapping[str, str], history: History) -> str:
+def _command(need: Need, ids: Mapping[str, str], dialect: Callable[[str], Dialect]) -> str:
     """Return the command that collects the log on its node; for several nodes that of one."""
     node = ids.get("node", "")
     if need.component in ON_NODE:
-        run = command(_of_node(need, dialect_of(history, node)), {"node": node})
+        run = command(_of_node(need, dialect(node)), {"node": node})
         return "" if run.startswith(REMARK) else run
     values = {"node": node, "driver_sign": ids.get("driver", ANY_DRIVER)}
     if need.begins is not None:
         values["since_time"] = rfc3339(need.begins, "seconds")
-    return command(limited(dialect_of(history, node).expand(COMMANDS.get(need.component, "")), values), values)
+    return command(limited(dialect(node).expand(COMMANDS.get(need.component, "")), values), values)
 
 
 def _of_node(need: Need, dialect: Dialect) -> str:

@@ -6,6 +6,7 @@ import csv
 import errno
 import os
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ OF_NUMBER = {
 }
 
 
+@cache
 def anatomy(line: str) -> ErrorAnatomy:
     """Read a line as a report does."""
     body = body_of(line.encode())

@@ -389,9 +389,12 @@ def wrapped(said: str, width: int = 80) -> str:
 POSITIONS = {"whole": lambda said, _: said, "cut": cut, "wrapped": lambda said, _: wrapped(said)}
 
 
+def pieces(text: str) -> set[str]:
+    """Give the pieces of a text that are just long enough to tell a secret."""
+    return {text[at : at + LEAK] for at in range(max(1, len(text) - LEAK + 1))}
+
+
 def leaks(case: Case, said: str) -> bool:
     """Tell whether a text has a piece of a secret."""
     said = "".join(said.split("\n"))
-    return any(
-        secret[at : at + LEAK] in said for secret in case.secrets for at in range(max(1, len(secret) - LEAK + 1))
-    )
+    return any(piece in said for secret in case.secrets for piece in pieces(secret))

@@ -37,7 +37,7 @@ from kvdiag.history.ingest.log_reader import (
     with_progress,
 )
 from kvdiag.history.ingest.survey import Surveyed
-from kvdiag.inputs.files import identity_of, open_file
+from kvdiag.inputs.files import identity_of, open_file, skip_hole
 from kvdiag.inputs.lines import LineMap
 from kvdiag.inputs.scan.blocks import SIZE as BLOCK
 from kvdiag.inputs.scan.damage import Damage
@@ -83,8 +83,10 @@ def _cuts(file: io.FileIO, whole: int, size: int) -> Iterator[int]:
     last = 0
     for at in range(size, whole - size // 2, size):
         if at < last:
-            continue  # a long record
+            continue  # in a long record or in a hole
         file.seek(at)
+        if (last := skip_hole(file)) > at:
+            continue
         data = file.read(BLOCK)
         begin = data.find(b"\n") + 1
         previous = b""

@@ -1,4 +1,4 @@
-"""What a lead asks of a month of 400 nodes, answered by the report and by the SQL of docs/fleet.md."""
+"""What a lead asks of a month of 200 nodes, answered by the report and by the SQL of docs/fleet.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions, tables_of
 
-CLUSTERS, NODES, DAYS = 2, 400, 30
+CLUSTERS, NODES, DAYS = 2, 200, 30
 OLD_CONTAINERD = [f"c01/n{number:04}" for number in range(1, NODES, 20)]
 OLD, OTHERS = len(OLD_CONTAINERD), NODES - len(OLD_CONTAINERD)
 
