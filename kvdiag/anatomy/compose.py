@@ -89,6 +89,16 @@ def sentence_values(
         values["object"] = f"{found.name} to {found.more[0]} {found.more[1]}"
     if found.kind == "sysctl":
         values["object"] = f"{found.name} is {found.more[1]} instead of {found.more[0]}"
+    if found.kind == "avc":
+        program, name, source, target, kind = found.more
+        thing = f"the {kind} {name}" if name else f"a {kind}"
+        values["object"] = (
+            f"the process {program} of type {source} the action “{found.name}” on {thing} of type {target}"
+        )
+    if found.kind == "apparmor":
+        profile, name, program, target = found.more
+        parts = {"profile": profile, "process": program, "name": name, "target or peer": target}
+        values["object"] = f"“{found.name}”: " + ", ".join(f"{key} {value}" for key, value in parts.items() if value)
     if found.kind == "process":
         values["object"] = f"{found.more[0]} (PID {found.name})"
     return values

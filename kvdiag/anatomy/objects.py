@@ -48,6 +48,21 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         # not the keys of mount.ceph
         rf"(?<![\w:./-])(?<!keyfile=)(?<!secretfile=)(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_PART}){{1,300}})",
     ),
+    "setting": _compiled(r"(/proc/sys/[\w./-]{2,300})"),
+    "avc": _compiled(
+        r"avc: {1,2}denied {1,2}\{ ([a-z_ ]{1,120}) \} for {1,2}(?:pid=\d{1,10} )?"
+        r"comm=\"?([^\"\s]{1,40}[^\"\n]{0,20}?)\"?"
+        r"(?: (?:name|path|capability|dest|src|key)=\"?([^\"\s]{1,200})\"?)?"
+        r"(?: (?!scontext=)[^\n]{1,300}?)? {1,2}scontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200}"
+        r" tcontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200} tclass=(\w{1,40})"
+    ),
+    "apparmor": _compiled(
+        r"apparmor=\"DENIED\" operation=\"(\w{1,40})\""
+        r"(?: (?:class|info|namespace)=\"[^\"\n]{0,100}\"| error=-?\d{1,5}){0,4}"
+        r" profile=\"([^\"\n]{1,200})\"(?: name=\"?([^\"\s]{1,200})\"?)?(?: pid=\d{1,10})?"
+        r"(?: comm=\"?([^\"\n]{1,40}?)\"?(?= |$))?"
+        r"(?: [^\n]{0,200}?\b(?:target|peer)=\"?([^\"\s]{1,200}))?"
+    ),
     "bindsource": _compiled(
         r"mounting \"(/[^\s\"]{1,300})\" to rootfs", r"mount (?:src=)?(/[^\s\"':,]{1,300})(?::/|, dst=)"
     ),
@@ -175,7 +190,9 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "jsonfile": _compiled(r"(?:file|data file) [\[`\"]?(/[^\s\"'`,\]]{3,300}\.json)"),
     "frame": _compiled(r"^\s{0,8}((?:[\w.-]{1,80}/){0,8}[\w.-]{1,80}\.(?:\(\*?\w{1,60}\)\.)?\w{1,80})\("),
 }
-WHOLE_FIRST = frozenset(("entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process"))
+WHOLE_FIRST = frozenset(
+    ("avc", "apparmor", "entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process")
+)
 """Kinds that have words of their own: they are searched in the whole record before others near the cause."""
 PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile"))
 HOSTS = frozenset(("host", "listen", "url"))
@@ -229,6 +246,8 @@ def _object(kind: str, kinds: Sequence[str], groups: tuple[str, ...]) -> FoundOb
         kind = "device"
     if kind == "path" and "cgroup" in kinds and name.startswith("/sys/fs/cgroup/"):
         kind = "cgroup"
+    if kind == "path" and "setting" in kinds and name.startswith("/proc/sys/"):
+        kind = "setting"
     if kind == "path" and "socket" in kinds and name.endswith(".sock"):
         kind = "socket"
     return FoundObject(kind, name, tuple(more))

@@ -48,6 +48,36 @@ def test_the_ring_as_talos_prints_it(line, stamp, node, ident, words):
     assert (peeled.stamp, peeled.node, peeled.ident, peeled.body) == (stamp, node, ident, words)
 
 
+AUDITED = from_datetime(datetime(2022, 10, 10, 16, 56, 13, 105000, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("line", "stamp", "node", "ident", "words"),
+    [
+        (
+            b"type=AVC msg=audit(1665420973.105:11631): avc:  denied  { a }",
+            AUDITED,
+            "",
+            "audit",
+            b"avc:  denied  { a }",
+        ),
+        (b"node=worker-1 type=SECCOMP msg=audit(1665420973.105:7): auid=1", AUDITED, "worker-1", "audit", b"auid=1"),
+        (
+            b"type=EXECVE msg=audit(1665420973.105:7): argc=1",
+            None,
+            "",
+            "",
+            b"type=EXECVE msg=audit(1665420973.105:7): argc=1",
+        ),
+        (b"type=AVC avc:  denied  { a }", None, "", "", b"type=AVC avc:  denied  { a }"),
+    ],
+)
+def test_the_log_of_auditd(line, stamp, node, ident, words):
+    """A record of the kernel in the log of auditd has its time; what programs do stays as it is, to be redacted."""
+    peeled = peel(line)
+    assert (peeled.stamp, peeled.node, peeled.ident, peeled.body) == (stamp, node, ident, words)
+
+
 @pytest.mark.parametrize(
     ("line", "stamp", "ident", "words"),
     [

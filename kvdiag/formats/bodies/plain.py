@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import daemons, gopanic
-from kvdiag.formats.carriers.carrier import KERNEL
+from kvdiag.formats.carriers.carrier import AUDIT, KERNEL
 from kvdiag.model.values import Level
 
-AUDIT = "audit"  # the kernel's audit records, by journald
 _LOOKED_AT = 400  # bytes of a line
 _TOKENS = 3  # before the level: a time, a thread, a logger
 _DATE = lazy_regex(
@@ -106,8 +105,11 @@ _KERNEL_MILD = lazy_regex(
     rb"|EDAC (?:\S{1,40} )?MC\d+: (?:\d+ )?CE |EDAC DEVICE\d+: .{0,80}\bCE: "
     rb"|libceph: osd\d+ down|ceph: mds\d+ caps stale|temperature above threshold|NIC Link is Down"
     rb"|device-mapper: thin: .{0,40}low water mark"
-    rb"|apparmor=\"DENIED\" .{0,120}profile=\"(?:cri-containerd|crio-default|docker-default|containers-default)"
-    rb"|avc: {1,2}denied {1,2}\{.{0,300}comm=\"(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)"
+    rb"|apparmor=\"DENIED\" .{0,120}profile=\"(?:cri-containerd|crio-default|docker-default|containers-default"
+    rb"|(?:/usr)?(?:/local)?/s?bin/(?:containerd|crio|conmon|runc|crun|kubelet|dockerd)\")"
+    # systemd's child is called (kubelet), of longer names with the last eight characters, until it runs the program
+    rb"|avc: {1,2}denied {1,2}\{.{0,300}comm=\"\(?"
+    rb"(?:containerd|ntainerd\)|crio|conmon|runc|crun|kubelet|dockerd|k3s|rke2)"
 )
 
 

@@ -15,6 +15,7 @@ ANSI = lazy_regex(rb"\x1b\[[0-9;]{0,20}[A-Za-z]")
 # Microseconds until the year 5138; and the first number that, as milliseconds or nanoseconds, is a time of ours.
 _MOST_DIGITS = 17
 KERNEL = "kernel"  # the program of lines in dmesg
+AUDIT = "audit"  # the kernel's audit records, by journald or auditd
 LOGGER = "logger"  # of lines that a process sent under the name of the kernel
 _MILLISECONDS, _MICROSECONDS, _NANOSECONDS = 10**11, 10**14, 10**17
 

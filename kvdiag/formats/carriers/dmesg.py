@@ -1,4 +1,4 @@
-"""Kernel messages as Talos prints them, and as `dmesg -H` does, which has a date only at the first line of a minute.
+"""Kernel messages as Talos and auditd print them, and as `dmesg -H` does, with a date at the first line of a minute.
 
     kern:    info: [2026-02-09T03:06:56.962120533Z]: eth0: renamed from tmpf7bd9
     user: warning: [2026-02-09T16:01:05.605Z]: [talos] OOM controller triggered {"component": "controller-runtime"}
@@ -7,6 +7,10 @@
 Talos (machined's Dmesg) writes facility, priority and a full date; talosctl puts the node in front when it asks
 several. Of these lines only those of `kern` are the kernel's own: machined writes into the same ring. On the
 console, and in the log of a node that is a container, they have a date of their own or none.
+
+    type=AVC msg=audit(1665420973.105:11631): avc:  denied  { execute } for  pid=87017 comm="(ntainerd)" …
+
+auditd writes seconds since 1970 into its log, perhaps with the node before it (`node=worker-1 `).
 
     [Sep 4 20:11] acpi PNP0A03:00: fail to add MMCONFIG information
     [  +0.026711] * Found PM-Timer Bug on the chipset
@@ -21,7 +25,7 @@ from collections.abc import Sequence
 
 from kvdiag.base.clock import MINUTE, SECOND
 from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.carriers.carrier import KERNEL, Peeled
+from kvdiag.formats.carriers.carrier import AUDIT, KERNEL, Peeled, epoch_stamp
 from kvdiag.formats.timestamps import rfc3339, syslog_minute
 
 _FACILITIES = rb"kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]"
@@ -31,6 +35,10 @@ _TALOS = lazy_regex(
 )
 _MINUTE = lazy_regex(rb"\[([A-Z][a-z]{2})([ \d]\d \d\d:\d\d)\] ")
 _LATER = lazy_regex(rb"\[ {1,8}\+(\d{1,6})\.(\d{6})\] ")
+_AUDITD = lazy_regex(
+    rb"(?:node=([\w.-]{1,253}) )?type=(?:AVC|SECCOMP|SELINUX_ERR|ANOM_ABEND) "
+    rb"msg=audit\((\d{9,10})\.(\d{3}):\d{1,12}\): ?"
+)
 _MACHINED = b"[talos] "
 _CONSOLE = lazy_regex(rb"\[talos\] (?P<day>\d{4}/\d\d/\d\d) (?P<time>\d\d:\d\d:\d\d) ")
 LOOK_BACK = 20_000  # lines that are searched for the minute of a line with only seconds
@@ -44,6 +52,16 @@ def talos(body: bytes) -> Peeled | None:
     ident = KERNEL if found["facility"] == b"kern" else "machined" if body.startswith(_MACHINED, found.end()) else ""
     node = (found["node"] or b"").decode("utf-8", "replace")
     return Peeled(body[found.end() :], rfc3339(found["time"]), node, ident, carrier="talos-dmesg")
+
+
+def auditd(body: bytes) -> Peeled | None:
+    """Read `type=AVC msg=audit(1665420973.105:11631): `: a record of the kernel in the log of auditd."""
+    found = _AUDITD.match(body)
+    if found is None:
+        return None
+    node, seconds, fraction = found.groups()
+    stamp = epoch_stamp(int(seconds + fraction))
+    return Peeled(body[found.end() :], stamp, (node or b"").decode(), ident=AUDIT, carrier="auditd")
 
 
 def machined(body: bytes) -> Peeled | None:

@@ -68,6 +68,8 @@ FAILURES = [
 WARNINGS = [
     'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="signal" profile="cri-containerd.apparmor.d" pid=7',
     'audit: type=1400 audit(1.1:7): avc:  denied  { relabelfrom } for  pid=7 comm="containerd" name="a" permissive=0',
+    'audit: type=1400 audit(1.1:7): avc:  denied  { execute } for  pid=7 comm="(ntainerd)" name="containerd" permissive=0',
+    'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="change_onexec" profile="/usr/bin/dockerd" pid=7',
     "TCP: too many orphaned sockets",
     "libceph: osd3 down",
     "ceph: mds0 caps stale",
@@ -80,6 +82,8 @@ HEALTHY = [
     "SELinux is preventing httpd from read access on the file index.html.",
     'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="open" class="file" profile="snap.lxd.lxc" name="/proc/1/a"',
     'audit: type=1400 audit(1.1:7): apparmor="STATUS" operation="profile_load" profile="unconfined" name="cri-containerd.apparmor.d"',
+    'audit: type=1400 audit(1.1:7): avc:  denied  { execute } for  pid=7 comm="(httpd)" name="httpd" permissive=0',
+    'audit: type=1400 audit(1.1:7): apparmor="DENIED" operation="open" profile="/usr/sbin/cupsd" name="/etc/a" pid=7',
     "EDAC MC: Ver: 3.0.0",
     "EDAC MC0: Giving out device to module skx_edac controller Skylake Socket#0 IMC#0: DEV 0000:64:0a.0 (INTERRUPT)",
     "EDAC amd64: Node 0: DRAM ECC enabled.",
