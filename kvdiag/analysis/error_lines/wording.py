@@ -27,6 +27,9 @@ _NOT_FOLDED = lazy_regex(r"[A-Za-z]{2,12}\d|v\d|[A-Za-z]/[A-Za-z]")  # ext4, htt
 _REPEATED = lazy_regex(f"{FOLDED}(?:[ ,:]*{FOLDED})+")
 _ENDS_QUOTED = lazy_regex(r'[:=] ?"([^"]+)"$')
 _LETTERS = lazy_regex(r"[A-Za-z]{2}")
+RPC_ERROR = "rpc error"
+# Descriptions of a gRPC error that say only who waited or lost the connection.
+WAITS = ("deadline exceeded", "canceled", "waiting for the condition", "EOF", "is closing", "connection refused")
 _ERRORS = ("err", "error", "Err", "Error")
 
 
@@ -74,7 +77,10 @@ def cause_of(body: Body) -> tuple[str, ...]:
     """Return the last clauses of a body's error, folded: `dial unix …`, `connect`, `connection refused`."""
     error = next((body.fields[name] for name in _ERRORS if name in body.fields), body.message)
     bare = error.replace("\\", "").replace('"', " ").rstrip("] ")
-    return tuple(clause.strip() for clause in fold(bare).split(": ")[-CAUSE:])
+    clauses = tuple(clause.strip() for clause in fold(bare).split(": ")[-CAUSE:])
+    at = next((at for at, clause in enumerate(clauses) if clause.endswith(RPC_ERROR)), 0)
+    # What is in front of a gRPC error that is not wrapped further are the words of its caller.
+    return clauses if clauses[-1].endswith(WAITS) else (RPC_ERROR, *clauses[at + 1 :]) if at else clauses
 
 
 def _folded(found: re.Match[str]) -> str:

@@ -111,6 +111,25 @@ def test_what_ends_in_the_same_cause_is_explained_too(errors_of, line, explained
     assert "runtime-unavailable" in {group.explained_by for group in said.known}
 
 
+UNKNOWN = "rpc error: code = Unimplemented desc = unknown service runtime.v1alpha2.RuntimeService"
+
+
+@pytest.mark.parametrize(
+    ("words", "explained"),
+    [
+        (f"Get runtime version failed: {UNKNOWN}", True),
+        ("Get runtime version failed: rpc error: code = Unknown desc = the widget is broken", False),
+        ("Get runtime version failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded", False),
+    ],
+)
+def test_a_grpc_error_is_the_same_in_the_words_of_each_caller(errors_of, words, explained):
+    """Callers put their own words in front of one gRPC error; one that says only who waited may be of another call."""
+    failed = klog(f"remote_runtime.go:85] Version from runtime service failed: {UNKNOWN}", "08:00:00", "E")
+    end = klog(f"server.go:265] failed to run Kubelet: failed to create kubelet: {UNKNOWN}", "08:00:01", "F")
+    said = errors_of(kubelet=failed + klog(f"kuberuntime_manager.go:196] {words}", "08:00:00", "E") + end)
+    assert any("Get runtime version" in group.message for group in said.groups) is not explained
+
+
 EVENTS = """\
 Events:
   Type     Reason   Age                From     Message
