@@ -57,6 +57,14 @@ def test_what_tells_nothing_is_taken_off(prefix: bytes, line: bytes, told: Peele
     assert classify(prefix + line) == "head"
 
 
+@pytest.mark.parametrize("indent", [b"", b"        ", b"\t"])
+@pytest.mark.parametrize("comma", [b"", b",", b", "])
+def test_a_line_in_a_list(indent: bytes, comma: bytes) -> None:
+    """A line that Ansible prints as an element of a list is the line; text in quotes without a time is not."""
+    assert peel(indent + json.dumps((JOURNAL + KLOG).decode()).encode() + comma) == peel(JOURNAL + KLOG)
+    assert peel(b'"Jun is the month"' + comma).body == b'"Jun is the month"' + comma
+
+
 @pytest.mark.parametrize("mark", [b"* ", b"- ", b"  * ", b"> ", b"| ", b"`", b"> `", b"* `"])
 @pytest.mark.parametrize(
     "row",

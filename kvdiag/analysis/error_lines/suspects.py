@@ -124,7 +124,7 @@ _ANYWHERE = (
     *(b"AER: ", b"MC assert!", b"xenbus: ", b"Keep alive watchdog ", b"health compromised", b"NIC Link is Down"),
     b"low water mark",
     *(b"No retries permitted until ", b"[talos] ", b'apparmor="DENIED"', b"avc:  denied", b"} Failed", b"} BackOff: "),
-    *(b"standard_init_linux.go:", b"SELinux is preventing "),
+    *(b"standard_init_linux.go:", b"SELinux is preventing ", b": line "),
     *daemons.LITERALS,
 )
 

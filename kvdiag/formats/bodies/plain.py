@@ -33,12 +33,14 @@ _BARE = lazy_regex(
     rb"|[Ff]ailed to [a-z][^\n]{2,300}?: \S"
 )
 # kubelet's volume operation without the header of its line; an event in the log of a Kubernetes e2e test; runc;
-# kubeadm; the loader of glibc; Talos.
+# kubeadm; the loader of glibc; a script of bash; Talos.
 _FAILED = lazy_regex(
     rb"Operation for \"[^\n]{1,300}failed\. No retries permitted until |event for [\w.-]{1,253}: \{[^}\n]{1,300}\} "
     rb"(?:Failed\w{0,40}|BackOff|Unhealthy): |(?:standard_init|container)_linux\.go:\d{1,5}: "
     rb"|error execution phase [\w/-]{1,60}: "
     rb"|[\w./+-]{1,200}: (?:/[\w./+-]{1,200}: )?version [`']GLIBC_[^\n]{1,60} not found \(required by "
+    rb"|[\w./+-]{1,200}: line \d{1,6}: [^\n:]{1,200}: (?:No such file or directory|command not found|Permission denied"
+    rb"|cannot execute)"
     rb"|\[talos\] [^\n]{0,200}?(?:\berror\b|\bfailed\b)"
 )
 # setroubleshoot on a program of the container runtime.

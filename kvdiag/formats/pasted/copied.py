@@ -36,6 +36,9 @@ _ROW = lazy_regex(rb'(?:"(' + _DATE + rb'|\d{13,19})"|(' + _DATE + rb"|\d{13,19}
 _CELL = lazy_regex(rb'"((?>(?:[^"]++|"")*))"(?=,|$)')
 _GLUED = lazy_regex(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))(?=" + openings.HEAD + rb")")
 _BULLET = lazy_regex(rb"[ \t]{0,8}(?:[*\-]|\d{1,4}\.) {1,3}(?=`?(?:" + openings.LINE + rb"|" + openings.EVENT + rb"))")
+_ELEMENT = lazy_regex(
+    rb'[ \t]{0,40}(?="(?:' + openings.KLOG + rb"|" + openings.TIMED + rb')[^\n]{1,16000}"[ \t]*,?[ \t]*$)'
+)
 # Without a blank before it: a `>` that ends a value of several lines is indented.
 _QUOTE = lazy_regex(rb"(?>(?:> ?){1,5})(?=[ \t]{0,40}\S)")
 _BAR = lazy_regex(rb"(?:\xe2\x94\x82|\|) {0,4}(?=" + openings.LINE + rb"|" + openings.EVENT + rb")")
@@ -79,6 +82,13 @@ def listed(body: bytes) -> Peeled | None:
     """Read `* Nov 20 …`, `- E1120 …`, `13. E1120 …`: minikube's list of problems, an item of a bug report."""
     found = _BULLET.match(body)
     return Peeled(body[found.end() :]) if found else None
+
+
+def element(body: bytes) -> Peeled | None:
+    r"""Read `    "Jun 06 15:09:11 worker-1 kubelet[811]: …",`: a line in a JSON list, as of Ansible's stdout_lines."""
+    found = _ELEMENT.match(body)
+    inner = unquote(body, found.end()) if found else None
+    return Peeled(inner.text.encode("utf-8", "surrogatepass")) if inner and inner.terminated else None
 
 
 def quoted(body: bytes) -> Peeled | None:

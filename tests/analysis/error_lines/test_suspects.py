@@ -31,6 +31,7 @@ FOUND = [
     b"I0312 08:15:00.100000       1 x.go:7] /csi.v1.Node/NodeUnpublishVolume: REP 7: rpc error: code = Internal desc = gone",
     b'I0312 08:15:00.100000    2201 eviction_manager.go:349] "Eviction manager: must evict pod(s) to reclaim" resourceName="memory"',
     b'time="2024-03-12T08:15:00.1Z" level=info msg="Container cf8d failed to exit within 10 seconds of kill - trying direct SIGKILL"',
+    b"Mar 12 08:15:00 worker-1 node-start[77]: /usr/local/bin/node-start: line 17: /usr/bin/a: No such file or directory",
     b"panic: runtime error: index out of range",
     b"Mar 12 08:15:00 worker-1 kubelet[2201]: panic: gone",
 ]
