@@ -83,7 +83,7 @@ _REPORT_WORDS = (b"rpc error: code = ", b"Warning", b"evict", b"of kill - ", b"b
 _WORTH_A_SCANNER = 4 << 20  # bytes: to search them for each report takes as long as making the scanner
 # Programs whose lines have no level, as named by the journal, syslog and JSON; and words of their failures.
 _KERNEL_MARKS = (b"kernel: ", b'"kernel"', b"\n[")
-_SYSTEMD_MARKS = (b"systemd", b"dbus-daemon")
+_SYSTEMD_MARKS = (b"systemd", b"dbus-daemon", b"FAILED")  # the last on the console
 _KERNEL_WORDS = (
     *(b"table overflow", b"unregister_netdevice: w", b"general protection fault", b"LOCKUP", b"soft lockup", b" stall"),
     *(

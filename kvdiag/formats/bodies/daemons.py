@@ -65,6 +65,11 @@ FAILURES = (
     Failures(("haproxy",), (b" is DOWN, reason: ", b"has no server available!", b"cannot bind socket")),
     Failures(("keepalived", "Keepalived"), (b"Entering FAULT STATE", b"permanent error")),
     Failures(("nvidia-persistenced",), (b"Failed to query NVIDIA devices",)),
+    # Bottlerocket: requests to its API and to the metadata service of the cloud.
+    Failures(
+        ("early-boot-config", "sundog", "pluto", "settings-committer", "bootstrap-containers", "certdog"),
+        (b"Error PATCHing '", b"Error GETing '", b"Error POSTing '", b"Error PUTing '"),
+    ),
     Failures(("bird",), (b": Error: ",)),
     # Not "; waiting (1s) for it to exit": then it waits.
     Failures(("iptables", "ip6tables"), (b"holding the xtables lock. ", b"can't initialize ip")),

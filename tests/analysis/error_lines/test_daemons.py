@@ -48,6 +48,10 @@ ERRORS = [
     "Keepalived_vrrp[413]: (VI_1) Entering FAULT STATE",
     "nvidia-persistenced[414]: Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist.",
     "bird[415]: Mesh_192_0_2_5: Error: Hold timer expired",
+    "early-boot-config[416]: Error PATCHing '/settings?tx=bottlerocket-launch': Status 400 when PATCHing /settings: invalid type",
+    "settings-committer[417]: Error POSTing '/tx/commit': Status 422 when POSTing /tx/commit: no pending changes",
+    "pluto[418]: Error GETing 'http://169.254.169.254/latest/meta-data/local-ipv4': operation timed out",
+    "sundog[419]: Error PUTing 'http://169.254.169.254/latest/api/token': operation timed out",
     "iptables[416]: Another app is currently holding the xtables lock. Perhaps you want to use the -w option?",
     "ip6tables[417]: ip6tables v1.8.7 (legacy): can't initialize ip6tables table `nat': Table does not exist",
     "ovsdb-server[1019]: ovs|00001|ovsdb_error|ERR|unexpected ovsdb error: no such table",
@@ -57,6 +61,7 @@ WARNINGS = [
     "cloud-init[1007]: 2024-03-12 08:00:00,000 - util.py[WARNING]: Running module scripts-user failed",
 ]
 HEALTHY = [
+    "early-boot-config[416]: Sending a PATCH to '/settings?tx=bottlerocket-launch'",
     "iptables[418]: Another app is currently holding the xtables lock; waiting (1s) for it to exit...",
     "iscsid[800]: Connection1:0 to [target: iqn.2024-01.org.example:disk1, portal: 192.0.2.5,3260] is operational now",
     "multipathd[900]: sdb: path online",

@@ -207,6 +207,7 @@ def test_programs_of_the_node_come_first(errors_of):
         ("I0312 08:15:00.100000       1 event.go:285] Event(v1.ObjectReference{Kind:\"Pod\"}): type: 'Warning' reason: 'Odd' gone", Level.WARNING),
         ("I0312 08:15:00.100000       1 connection.go:184] GRPC error: <nil>", None),
         ("Mar 12 08:15:00 n1 start[7]: /usr/bin/start: line 17: /usr/bin/widget: No such file or directory", Level.ERROR),
+        ("[FAILED] Failed to start Widget configuration.", Level.ERROR),
         ("Mar 12 08:15:00 n1 start[7]: the text of line 17: it is there", None),
         ("Mar 12 08:15:00 n1 systemd[1]: Started Widget Service.", None),
         ("Mar 12 08:15:00 n1 kernel: usb 1-1: new high-speed USB device", None),
