@@ -158,16 +158,15 @@ def doubts(
     known, asked = _known_witnesses(entries), tuple(kinds)
     if asked not in known:
         known[asked] = list(dict.fromkeys((e.components, e.verbosity) for k in asked if (e := entries.get(k))))
+    found: dict[tuple[tuple[str, ...], int], tuple[Doubt, ...]] = {}
     for components, verbosity in sorted(known[asked]):
-        reasons = tuple(_unproven(components, verbosity, window, node, history))
+        reasons = found[components, verbosity] = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:
             return ()
         if best is None or len(reasons) < len(best) or best[0].reason is DoubtReason.NO_LOG:
             best = reasons
     if best and best[0].reason is DoubtReason.NO_LOG:
-        present = {one.component for one in history.coverage}
-        first = next((names[0] for names, _ in known[asked] if present.isdisjoint(names)), best[0].component)
-        return (best[0]._replace(component=first),)
+        return next(found[one] for one in known[asked] if found[one][0].reason is DoubtReason.NO_LOG)
     return best or ()
 
 
