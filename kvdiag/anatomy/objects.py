@@ -86,6 +86,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "program": _compiled(
         r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"fork/exec (\S{1,160}):",
+        r"executable file not found in \$PATH\. ([\w.-]{2,40}) output:",
         r"(?:line \d{1,5}|\b(?:ba)?sh): ([\w./-]{1,80}): command not found",
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
     ),
@@ -144,6 +145,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"filesystem type '([\w.]{2,20})'",
         r"-t {1,4}([\w.]{2,20}) ",
         r"fstype: ([\w.]{2,20}),",
+        r"\btype:\(\"?([\w.]{2,20})\"?\)",
+        r" \[(\w{2,20})\] to /",
         r"mount (mqueue|cgroup2?|proc|sysfs|tmpfs|devpts|shm|bpf):/",
         r"(overlay)(?:: no such device| mount to )",
         r"/sbin/mount\.(\w{2,20})\b",

@@ -143,13 +143,20 @@ class HitLines:
         return self._split[1]
 
     def below(self, block: bytes, index: int) -> list[bytes]:
-        """Return the lines that continue an error, such as output of umount or mkfs."""
+        """Return the lines that continue an error, such as output of umount or mkfs.
+
+        An empty line ends it, but not behind a colon: what was announced is still to come.
+        """
         lines = self.lines(block)
         more: list[bytes] = []
+        last = lines[index].rstrip()
         for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
-            if not line.strip() or classify(line) == "head":
+            words = line.strip()
+            if (not words and not last.endswith(b":")) or classify(line) == "head":
                 break
-            more.append(line.strip())
+            if words:
+                more.append(words)
+                last = words
         return more
 
 

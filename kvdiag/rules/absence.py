@@ -152,17 +152,21 @@ def doubts(
 
     One complete log is enough: a NodeUnstage that is missing from a complete driver log did not happen,
     whatever kubelet logs. If two programs can print a kind, such as containerd and CRI-O, only those with a log count.
+    Of components without a log, the doubt names that of the first kind.
     """
     best: tuple[Doubt, ...] | None = None
     known, asked = _known_witnesses(entries), tuple(kinds)
     if asked not in known:
-        known[asked] = sorted({(e.components, e.verbosity) for k in asked if (e := entries.get(k))})
-    for components, verbosity in known[asked]:
-        reasons = tuple(_unproven(components, verbosity, window, node, history))
+        known[asked] = list(dict.fromkeys((e.components, e.verbosity) for k in asked if (e := entries.get(k))))
+    found: dict[tuple[tuple[str, ...], int], tuple[Doubt, ...]] = {}
+    for components, verbosity in sorted(known[asked]):
+        reasons = found[components, verbosity] = tuple(_unproven(components, verbosity, window, node, history))
         if not reasons:
             return ()
         if best is None or len(reasons) < len(best) or best[0].reason is DoubtReason.NO_LOG:
             best = reasons
+    if best and best[0].reason is DoubtReason.NO_LOG:
+        return next(found[one] for one in known[asked] if found[one][0].reason is DoubtReason.NO_LOG)
     return best or ()
 
 

@@ -207,7 +207,8 @@ def _texts(history: History, node: str) -> Iterator[str]:
         if event.origin.source not in sources:
             sources.add(event.origin.source)
             yield event.origin.source
-        yield event.text[:MOST_CHARACTERS]
+        below = event.attrs.get("error", "").partition("\n")[2]  # the text is that of the first line
+        yield f"{event.text}\n{below}"[:MOST_CHARACTERS]
 
 
 @cache

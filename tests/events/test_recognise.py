@@ -378,3 +378,22 @@ def test_a_line_means_the_same_after_any_other(path):
     data = "".join(f"{line}\n" for line in lines).encode()
     alone.feed(data, 0, scan.scan(data))
     assert together == {(one.line, one.match.entry.kind, one.match.refs) for one in alone.raw_events if not one.more}
+
+
+EVENT = (
+    'Warning  FailedMount  30s  kubelet  MountVolume.SetUp failed for volume "data" : '
+    "rpc error: code = Internal desc = mount failed. output:"
+)
+
+
+@pytest.mark.parametrize(
+    ("below", "error"),
+    [
+        (("", '"access is denied', "try again"), 'mount failed. output:\n"access is denied\ntry again'),
+        (("no such share", "", "see the documentation"), "mount failed. output:\nno such share"),
+        (("", "", "no such share"), "mount failed. output:\nno such share"),
+    ],
+)
+def test_an_empty_line_ends_an_error_but_not_behind_a_colon(below, error):
+    """What a colon announces is read although an empty line is between; any other empty line ends the error."""
+    assert raw_events(EVENT, *below)[0].match.attrs["error"].endswith(error)

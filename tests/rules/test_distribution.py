@@ -130,6 +130,14 @@ def test_a_node_with_windows_has_commands_of_windows():
     assert dialect.expand("{host} ls /etc/cni/net.d").startswith("# ")
 
 
+def test_the_lines_of_an_error_below_its_first_show_the_distribution():
+    """An error of many lines is read as a whole."""
+    history = seen("MountVolume.SetUp failed for volume")
+    below = {"error": "mount failed. output:\nNew-SmbGlobalMapping : Access is denied."}
+    history = history._replace(events=tuple(one._replace(attrs=below) for one in history.events))
+    assert dialect_of(history, "n1").distribution.name == "windows"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

@@ -299,6 +299,20 @@ def test_a_doubt_makes_a_finding_possible():
     assert (one.verdict, one.doubts) == (Verdict.POSSIBLE, (Doubt(DoubtReason.NO_LOG, "kubelet", NOON),))
 
 
+@pytest.mark.parametrize(("first", "second"), [("z-controller", "kubelet"), ("a-controller", "kubelet")])
+def test_without_any_log_the_doubt_names_that_of_the_first_kind(first, second):
+    """Of several components that would show that a fault ended, the first of the rule is the one to collect."""
+    told = history({VOLUME: [event("a", 0)]})._replace(coverage=())
+    entries = ENTRIES | {
+        "b": Entry(kind="b", component=first, wordings=()),
+        "c": Entry(kind="c", component=second, wordings=()),
+    }
+    one = rule("a and no b after a within 1m")
+    one = one._replace(events=one.events | {"b": Selector(name="b", kinds=("b", "c"))})
+    (finding,) = find([one], told, entries)
+    assert [doubt.component for doubt in finding.doubts] == [first]
+
+
 def test_what_is_possible_has_a_severity_of_its_own():
     """A rule may tell what is only possible, or what passed by itself, at another severity than what is sure."""
     told = history({VOLUME: [event("a", 0)]})
