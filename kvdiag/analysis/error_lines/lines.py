@@ -159,7 +159,8 @@ class ErrorLines:
             self._is_log = self._is_log or is_log(block)
             places |= {} if self._is_log else dict.fromkeys(failures(block), Level.ERROR)
         self._add_lines(places, block, line_of, stamper)
-        if self._is_only and self._room >= 0 and all(group.key.level is Level.INFO for group in self.groups[1:]):
+        is_short_log = self._is_log and self._is_only and self._room >= 0
+        if is_short_log and all(group.key.level is Level.INFO for group in self.groups[1:]):
             self._add_lines(dict.fromkeys(failures(block), Level.INFO), block, line_of, stamper)
 
     def _add_lines(

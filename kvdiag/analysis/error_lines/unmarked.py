@@ -49,13 +49,13 @@ def failures(block: Block) -> Iterator[tuple[int, int]]:
     """Yield begin and end of each line that reports a failure by its words."""
     begin = 0
     for line in block.data.split(b"\n"):
-        if _reports_failure(_message(line)):
+        if _is_failure(_message(line)):
             yield begin, begin + len(line)
         begin += len(line) + 1
 
 
 def _message(line: bytes) -> str:
-    """Return what a line says; nothing of one that says itself that it does not matter."""
+    """Return the message of a line; empty for a debug line and for an event, which has a type of its own."""
     text = peel(line[:_LONGEST_LINE].strip()).body
     body = read_body(text)
     if body is None:
@@ -63,7 +63,7 @@ def _message(line: bytes) -> str:
     return "" if body.level is Level.DEBUG or body.format in eventtable.FORMATS else body.message
 
 
-def _reports_failure(text: str) -> bool:
+def _is_failure(text: str) -> bool:
     """Return whether a message begins as errors do, or names a cause by itself."""
     return bool(text) and (_FAILED.match(text) is not None or _names_cause(text))
 
