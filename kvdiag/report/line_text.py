@@ -9,7 +9,8 @@ from typing import NamedTuple
 from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod, StuckSubject
 from kvdiag.model.report import Evidence, Finding
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, format_time, message_of_line
+from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
+from kvdiag.report.times import format_time
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
 

@@ -8,10 +8,11 @@ from typing import TextIO
 from kvdiag.base.regex import lazy_regex
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import STUCK
-from kvdiag.report.phrases import explain_command, format_time
+from kvdiag.report.phrases import explain_command
 from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.short import named, short_ids
+from kvdiag.report.times import format_time
 
 LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
 SPARE = 500  # bytes for the head of the table, and for what did not fit

@@ -30,18 +30,17 @@ from kvdiag.report.phrases import (
     common_folder,
     count_sentence,
     format_doubt,
-    format_span,
     input_lines,
     input_summary,
     no_alarm,
     nothing_found,
     safe_fix,
-    span_sentence,
     subject_lines,
     symptoms_by_cause,
     verdict,
     versions_seen,
 )
+from kvdiag.report.times import format_span, span_sentence
 from kvdiag.safe.clean import SafeText, clean
 
 LONGEST_REASON = 40  # characters of what a sentence ends with: enough to find it in a log line

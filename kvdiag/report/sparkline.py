@@ -14,8 +14,9 @@ from typing import NamedTuple
 from kvdiag.base.clock import SECOND, format_duration
 from kvdiag.model.error_groups import Histogram
 from kvdiag.model.values import Severity
-from kvdiag.report.phrases import count_noun, format_span
+from kvdiag.report.phrases import count_noun
 from kvdiag.report.report_text import FindingText, ReportText
+from kvdiag.report.times import format_span
 
 LEVELS = "▁▂▃▄▅▆▇█"
 BEGAN, LASTED, HEALED = "●", "━", "○"

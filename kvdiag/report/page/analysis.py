@@ -18,16 +18,9 @@ from kvdiag.report.line_text import ErrorsText
 from kvdiag.report.page.columns import Sources, columns
 from kvdiag.report.page.findings import MOST_ROWS, FindingRenderer, anchor
 from kvdiag.report.page.model import MissingLog, Page, Strip
-from kvdiag.report.phrases import (
-    common_folder,
-    format_span,
-    input_lines,
-    input_summary,
-    nothing_found,
-    verdict,
-    versions_seen,
-)
+from kvdiag.report.phrases import common_folder, input_lines, input_summary, nothing_found, verdict, versions_seen
 from kvdiag.report.report_text import need_words
+from kvdiag.report.times import format_span
 
 MOST_STRIPS = 12
 WHOLE = 1000  # parts of a strip

@@ -15,8 +15,9 @@ from kvdiag.report import RenderOptions
 from kvdiag.report.incidents import Incident, incident_label, incidents, merged_finding, victims
 from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
-from kvdiag.report.phrases import format_doubt, format_time, safe_fix, span_sentence, subject_lines, symptoms_by_cause
+from kvdiag.report.phrases import format_doubt, safe_fix, subject_lines, symptoms_by_cause
 from kvdiag.report.timeline.row_texts import event_label
+from kvdiag.report.times import format_time, span_sentence
 from kvdiag.safe.clean import SafeText, clean, shortened
 
 ROOM = 1_000_000  # characters of all findings in full, so that a browser opens the page at once

@@ -21,8 +21,8 @@ from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.findings import LONGEST, FindingRenderer
 from kvdiag.report.page.model import Line, Page, Strip, SubjectTimeline, SubjectTimelineRow
 from kvdiag.report.page.render import write_page
-from kvdiag.report.phrases import format_time
 from kvdiag.report.timeline.row_texts import event_message, gap_text, phase_text, row_text, skew_text, step_name
+from kvdiag.report.times import format_time
 from kvdiag.safe.clean import clean, shortened
 
 ROOM = 1_500_000  # characters of all rows
