@@ -59,7 +59,7 @@ class McpTools:
     def errors(self, path: str, since: str = "", until: str = "", *, full: bool = False) -> str:
         """Return warnings and errors in groups, and what explains them."""
         out = io.StringIO()
-        write_text(analyze(self._options(path, since, until)).errors, out, _OPTIONS, show_benign=False)
+        write_text(analyze(self._options(path, since, until)), out, _OPTIONS, show_benign=False)
         return _fitting([DATA, *out.getvalue().splitlines()], ["Next: explain a reason or an RPC."], full=full)
 
     def timeline(self, subject: str, path: str, since: str = "", until: str = "", *, full: bool = False) -> str:

@@ -341,6 +341,7 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
             clock=clock.description,
             node=survey.node or log.place.node,
             sampled=survey.sampled,
+            undated=clock.undated,
         )
 
 

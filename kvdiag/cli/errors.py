@@ -39,5 +39,5 @@ def command(
     for note in (*report.problems, *report.notes):
         print_note(note)
     with open_output(output_file, output, **printing.switches) as (stream, style):
-        write_errors(report.errors, output, stream, style, show_benign=show_benign)
+        write_errors(report, output, stream, style, show_benign=show_benign)
     raise typer.Exit(exit_code(report, NEVER))

@@ -201,10 +201,26 @@ class Need(NamedTuple):
     run: str
 
 
+class Scale(StrEnum):
+    """What a log without dates shows beside its lines: ages, uptimes of the machine, or only their order."""
+
+    AGE = auto()
+    UPTIME = auto()
+    LINE = auto()
+
+
+class Undated(NamedTuple):
+    """How a log without dates counts time; `zero` is when it was printed (ages) or the boot, as assumed (µs UTC)."""
+
+    scale: Scale
+    zero: int
+
+
 class Reading(NamedTuple):
     """How one input was read. `unread` lines have no known format; `sampled` if counts were scaled up.
 
     `begins` and `ends` are microseconds UTC; `clock` describes how year and zone were found, empty if the log has them.
+    `undated` is set if no line has a date.
     """
 
     source: str
@@ -220,6 +236,7 @@ class Reading(NamedTuple):
     clock: str = ""
     node: str = ""
     sampled: bool = False
+    undated: Undated | None = None
 
 
 class Excerpt(NamedTuple):

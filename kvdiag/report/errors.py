@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TextIO
 
-from kvdiag.base.clock import DAY, to_datetime
-from kvdiag.model.error_groups import Errors, RetriedPod
+from kvdiag.model.error_groups import RetriedPod
+from kvdiag.model.report import Report
 from kvdiag.report import RenderOptions
 from kvdiag.report.line_text import ErrorsText, ErrorText, StuckText
 from kvdiag.report.phrases import count_noun
 from kvdiag.report.screen import Piece, Screen, cut_middle
 from kvdiag.report.short import short_ids
+from kvdiag.report.times import short_span
 
 FIRST = 5  # groups and pods that a report lists, unless -v
 FIRST_BESIDE = 2  # beside a finding, one line each
@@ -85,10 +86,10 @@ def error_lines(errors: ErrorsText, *, width: int) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def write_text(errors: Errors, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+def write_text(report: Report, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """All groups: first those that nothing explains, then what the others belong to."""
     screen = Screen(stream, options._replace(verbose=1))
-    text = ErrorsText(errors, redact=options.redact)
+    errors, text = report.errors, ErrorsText(report, redact=options.redact)
     screen.text(
         f"Error lines: {errors.lines}, of them {errors.explained} explained by findings, {errors.benign} harmless"
     )
@@ -120,7 +121,7 @@ def _draw_groups(
 
     `above` are the places of lines that were drawn already, with their causes.
     """
-    cells = [(group.state, group.where, f"{group.count}×", _span(group.begins, group.ends)) for group in groups]
+    cells = [(group.state, group.where, f"{group.count}×", group.when) for group in groups]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
     for group, (state, where, count, span) in zip(groups, cells, strict=True):
         if is_short:
@@ -163,16 +164,4 @@ def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, 
 
 
 def _pod(pod: RetriedPod) -> str:
-    return f"{'ongoing' if pod.is_ongoing else 'stopped'}  {pod.pod}  {pod.count}×  {_span(pod.begins, pod.ends)}"
-
-
-def _span(begins: int | None, ends: int | None) -> str:
-    """Return the time span in the shortest clear form: the date only if the span crosses midnight."""
-    if begins is None or ends is None:
-        return "no time"
-    first, last = to_datetime(begins), to_datetime(ends)
-    if ends - begins >= DAY or first.date() != last.date():
-        return f"{first:%m-%d %H:%M}–{last:%m-%d %H:%M}"
-    if f"{first:%H:%M}" == f"{last:%H:%M}":
-        return f"{first:%H:%M:%S}" if f"{first:%S}" == f"{last:%S}" else f"{first:%H:%M:%S}–{last:%S}"
-    return f"{first:%H:%M}–{last:%H:%M}"
+    return f"{'ongoing' if pod.is_ongoing else 'stopped'}  {pod.pod}  {pod.count}×  {short_span(pod.begins, pod.ends)}"

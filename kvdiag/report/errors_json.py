@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from kvdiag.base.clock import rfc3339
 from kvdiag.model.error_groups import ErrorGroup, Errors
+from kvdiag.model.report import Report
 from kvdiag.report import RenderOptions
 from kvdiag.report.outputs import write_value
 
@@ -14,14 +15,14 @@ OUTPUTS = ("text", "json", "yaml")
 Plain = dict[str, Any]
 
 
-def write_errors(errors: Errors, output: str, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
+def write_errors(report: Report, output: str, stream: TextIO, options: RenderOptions, *, show_benign: bool) -> None:
     """Print the figures and groups of a report, and what the other groups belong to; `output` is one of OUTPUTS."""
     if output == "text":
         from kvdiag.report.errors import write_text  # rich takes 40 ms, which JSON need not wait for
 
-        write_text(errors, stream, options, show_benign=show_benign)
+        write_text(report, stream, options, show_benign=show_benign)
     else:
-        write_value(_shown(errors, show_benign=show_benign), output, stream, redact=options.redact)
+        write_value(_shown(report.errors, show_benign=show_benign), output, stream, redact=options.redact)
 
 
 def _shown(errors: Errors, *, show_benign: bool) -> Plain:

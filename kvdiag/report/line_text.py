@@ -6,11 +6,11 @@ from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from kvdiag.model.error_groups import ErrorGroup, Errors, RetriedPod, StuckSubject
-from kvdiag.model.report import Evidence, Finding
+from kvdiag.model.error_groups import ErrorGroup, RetriedPod, StuckSubject
+from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
-from kvdiag.report.times import format_time
+from kvdiag.report.times import UndatedLogs, clock_text, format_time, short_span, undated_logs
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
 
@@ -18,13 +18,13 @@ from kvdiag.safe.secrets import redacted
 class LineText(NamedTuple):
     """A line of a log: `message` is without its headers, `text` is whole; `link` leads to its file or is empty.
 
-    `count` is the number of lines like it, `time` in microseconds UTC.
+    `count` is the number of lines like it; `clock` the time of day, an age or an uptime, empty if it has none.
     """
 
     source: SafeText
     number: int
     link: SafeText
-    time: int
+    clock: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     message: SafeText
     text: SafeText
@@ -36,7 +36,7 @@ class LineText(NamedTuple):
 
 
 class ErrorText(NamedTuple):
-    """A group of error lines; times are microseconds UTC or None, `line` is the first of them.
+    """A group of error lines; `when` is its first and last time of day, or its ages; `line` is the first of them.
 
     `cause` names its innermost cause; empty if the error names none, or may be no failure.
     """
@@ -44,8 +44,7 @@ class ErrorText(NamedTuple):
     state: str
     where: SafeText
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
-    begins: int | None
-    ends: int | None
+    when: str
     reason: SafeText
     line: LineText
     cause: SafeText
@@ -83,15 +82,16 @@ class FindingLine(NamedTuple):
 class ErrorsText:
     """Error lines in groups: those that nothing explains, and those that something does."""
 
-    def __init__(self, errors: Errors, *, redact: bool) -> None:
+    def __init__(self, report: Report, *, redact: bool) -> None:
         """`redact` is off only where the user asked for it."""
-        self._errors, self._redact = errors, redact
+        errors = report.errors
+        self._errors, self._redact, self._undated = errors, redact, undated_logs(report.inputs)
         self.rest, self.benign, self.unlisted = errors.unexplained, errors.benign, errors.unlisted
 
     @cached_property
     def groups(self) -> Sequence[ErrorText]:
         """Groups that nothing explains."""
-        return [error_text(group, redact=self._redact) for group in self._errors.groups]
+        return [self._group(group) for group in self._errors.groups]
 
     @cached_property
     def retried(self) -> Sequence[RetriedPod]:
@@ -101,22 +101,25 @@ class ErrorsText:
     @cached_property
     def stuck(self) -> Sequence[StuckText]:
         """Pods, volumes and nodes that wait for a step and have no finding."""
-        return [_stuck_text(one, redact=self._redact) for one in self._errors.stuck]
+        return [_stuck_text(one, self._undated, redact=self._redact) for one in self._errors.stuck]
 
     def known(self, *, show_benign: bool) -> Sequence[ErrorText]:
         """Groups that a finding explains, and those that are harmless where asked for."""
         shown = (group for group in self._errors.known if group.explained_by or show_benign)
-        return [error_text(group, redact=self._redact) for group in shown]
+        return [self._group(group) for group in shown]
+
+    def _group(self, group: ErrorGroup) -> ErrorText:
+        return error_text(group, self._undated, redact=self._redact)
 
 
-def line_text(evidence: Evidence, *, redact: bool) -> LineText:
+def line_text(evidence: Evidence, undated: UndatedLogs, *, redact: bool) -> LineText:
     """A line that a finding rests on."""
     event = evidence.event
     return LineText(
         source=clean(event.origin.source, redact=redact),
         number=event.origin.line,
         link=clean(file_uri(event.origin, redact=redact)),
-        time=event.time,
+        clock=clock_text(event.time, undated.get(event.origin.source)),
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
@@ -132,7 +135,7 @@ def finding_line(finding: Finding, cause: Finding | None, listed: Collection[Fin
     )
 
 
-def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
+def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> ErrorText:
     """A group of error lines, with the first of them."""
     message = message_of_line(group.sample)
     message = redacted(message) if redact else message  # before its lines are joined: some secrets end with their line
@@ -140,7 +143,7 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         source=clean(group.origin.source, redact=redact),
         number=group.origin.line,
         link=clean(file_uri(group.origin, redact=redact)),
-        time=group.begins or 0,
+        clock="",
         count=group.count,
         message=clean(" ".join(message.split()), redact=redact),
         text=clean(group.sample, redact=redact),
@@ -149,8 +152,7 @@ def error_text(group: ErrorGroup, *, redact: bool) -> ErrorText:
         state=_state(group),
         where=clean(group.where or group.component or group.origin.source.rpartition("/")[2], redact=redact),
         count=group.count,
-        begins=group.begins,
-        ends=group.ends,
+        when=short_span(group.begins, group.ends, undated.get(group.origin.source)),
         reason=clean(group.explained_by or group.benign, redact=redact),
         line=line,
         cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),
@@ -164,7 +166,7 @@ def _state(group: ErrorGroup) -> str:
     return "repeated" if group.begins is None else "stopped"
 
 
-def _stuck_text(stuck: StuckSubject, *, redact: bool) -> StuckText:
+def _stuck_text(stuck: StuckSubject, undated: UndatedLogs, *, redact: bool) -> StuckText:
     node = f" on {stuck.node}" if stuck.node else ""
     return StuckText(
         name=clean(f"{stuck.kind} {stuck.name}{node}", redact=redact),
@@ -172,5 +174,5 @@ def _stuck_text(stuck: StuckSubject, *, redact: bool) -> StuckText:
         since=stuck.since,
         failure=clean(stuck.failure, redact=redact),
         retries=stuck.retries,
-        groups=tuple(error_text(group, redact=redact) for group in stuck.groups),
+        groups=tuple(error_text(group, undated, redact=redact) for group in stuck.groups),
     )

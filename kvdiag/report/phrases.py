@@ -18,12 +18,12 @@ from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
 from kvdiag.model.error_anatomy import PLAIN, STRONG
 from kvdiag.model.record import Body
-from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report
+from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report, Undated
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Level, Severity, State, SubjectKind
 from kvdiag.report.incidents import Incident, failures, notes
-from kvdiag.report.times import format_span, format_time
+from kvdiag.report.times import format_time, read_span
 from kvdiag.safe.clean import clean
 
 
@@ -189,10 +189,8 @@ def count_noun(number: int, word: str) -> str:
 def input_summary(readings: Sequence[Reading], folder: str) -> str:
     """Return the number of logs and lines, and the time span that they cover."""
     logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
-    begins = [reading.begins for reading in readings if reading.begins is not None]
-    ends = [reading.ends for reading in readings if reading.ends is not None]
-    span = f", {format_span(min(begins), max(ends))}" if begins and ends else ""
-    return f"{logs}: {sum(reading.lines for reading in readings)} lines{span}"
+    span = read_span(readings)
+    return f"{logs}: {sum(reading.lines for reading in readings)} lines{f', {span}' if span else ''}"
 
 
 def input_lines(report: Report, *, is_all: bool) -> Iterator[str]:
@@ -216,8 +214,9 @@ def input_lines(report: Report, *, is_all: bool) -> Iterator[str]:
     if not is_all and len(poor) > MOST_NAMED:
         yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
     clocks: dict[str, list[str]] = defaultdict(list)
+    is_dated = any(reading.undated is None for reading in readings)
     for reading in readings:
-        if reading.clock and (is_all or GUESSED.search(reading.clock)):
+        if reading.clock and (is_all or (is_dated and GUESSED.search(reading.clock))):
             clocks[reading.clock].append(reading.source)
     for clock, sources in clocks.items():
         named = ", ".join(sources) if is_all or len(sources) <= MOST_NAMED else f"{len(sources)} logs"
@@ -266,10 +265,10 @@ SENTENCES: Mapping[DoubtReason, str] = {
 }
 
 
-def format_doubt(doubt: Doubt) -> str:
+def format_doubt(doubt: Doubt, undated: Undated | None = None) -> str:
     """Return the sentence for a doubt. The caller must escape and redact it."""
     values = doubt._asdict() | {
-        "at": format_time(doubt.at),
+        "at": "this time" if undated is not None and doubt.reason is DoubtReason.NO_LOG else format_time(doubt.at),
         "until": format_time(doubt.until),
         "took": format_duration(doubt.took),
     }

@@ -40,7 +40,7 @@ from kvdiag.report.phrases import (
     verdict,
     versions_seen,
 )
-from kvdiag.report.times import format_span, span_sentence
+from kvdiag.report.times import format_span, span_sentence, undated_finding, undated_logs
 from kvdiag.safe.clean import SafeText, clean
 
 LONGEST_REASON = 40  # characters of what a sentence ends with: enough to find it in a log line
@@ -140,7 +140,7 @@ class FindingText(NamedTuple):
 
 
 class NeedText(NamedTuple):
-    """A log that would settle possible findings, and the command that collects it."""
+    """A log that may settle possible findings, and the command that collects it."""
 
     text: SafeText
     run: SafeText
@@ -155,6 +155,7 @@ class ReportText:
         self.version = report.version
         self.span = report.span
         self.folder = common_folder(report)
+        self._undated = undated_logs(report.inputs)
 
     @cached_property
     def failures(self) -> Findings:
@@ -210,8 +211,11 @@ class ReportText:
 
     @property
     def needs(self) -> Iterator[NeedText]:
-        """Which logs would turn what is possible into a verdict."""
-        return (NeedText(self.safe(need_words(need)), self.safe(need.run)) for need in self._report.needs)
+        """Which logs may turn what is possible into a verdict, where no error names the cause."""
+        by_key = {finding.key: finding for finding in self._report.findings}
+        for need in self._report.needs:
+            if not all(_names_cause(by_key[key]) for key in need.findings if key in by_key):
+                yield NeedText(self.safe(need_words(need)), self.safe(need.run))
 
     @property
     def versions(self) -> SafeText:
@@ -231,7 +235,7 @@ class ReportText:
     @cached_property
     def errors(self) -> ErrorsText:
         """What nothing explains."""
-        return ErrorsText(self._report.errors, redact=self._redact)
+        return ErrorsText(self._report, redact=self._redact)
 
     @property
     def when(self) -> Histogram:
@@ -245,9 +249,10 @@ class ReportText:
     def finding(self, incident: Incident) -> FindingText:
         """One finding in full."""
         finding, safe = incident[0]._replace(texts=incident[0].texts.all), self.safe
-        lines = tuple(line_text(one, redact=self._redact) for one in finding.evidence)
+        lines = tuple(line_text(one, self._undated, redact=self._redact) for one in finding.evidence)
         reason = _reason(finding)
         whole_finding = merged_finding(incident)
+        undated = undated_finding(finding, self._undated)
         return FindingText(
             key=safe(finding.key),
             rule=safe(finding.rule.name),
@@ -257,7 +262,7 @@ class ReportText:
             title=safe(whole_finding.title),
             row_title=safe(whole_finding.row_title),
             subject=self._subject(incident),
-            state=safe(span_sentence(whole_finding)),
+            state=safe(span_sentence(whole_finding, undated)),
             state_word="" if finding.state is State.UNKNOWN else str(finding.state),
             begins=whole_finding.begins,
             ends=whole_finding.ends,
@@ -271,7 +276,7 @@ class ReportText:
             reason=safe(reason),
             why=tuple(safe(" ".join(part.split())) for part in finding.texts.all.cause.split("\n\n")),
             versions=tuple(safe(bug.sentence) for bug in finding.texts.all.bugs),
-            doubts=tuple(safe(format_doubt(doubt)) for doubt in finding.doubts),
+            doubts=tuple(safe(format_doubt(doubt, undated)) for doubt in finding.doubts),
             collect=tuple(map(safe, () if _names_cause(finding) else finding.collect)),
             look_alikes=tuple(safe(" ".join(text.split())) for text in finding.rule.look_alikes),
             references=tuple(map(safe, finding.rule.references)),
@@ -336,13 +341,13 @@ def step_text(fix: Fix, *, redact: bool) -> StepText:
 
 
 def need_words(need: Need) -> str:
-    """`kubelet log at -v=4 or more, from … to …: settles pod-start-slow`."""
+    """`kubelet log at -v=4 or more, from … to … (pod-start-slow)`."""
     level = f" at -v={need.verbosity} or more" if need.verbosity else ""
     span = "with timestamps, covering these lines"
     if need.begins is not None and need.ends is not None:
         span = f"from {format_span(need.begins, need.ends)}" + (" or of a later try" if need.verbosity else "")
     rules = ", ".join(dict.fromkeys(key.partition(":")[0] for key in need.findings))
-    return f"{need.component} log{level}, {span}: settles {rules}"
+    return f"{need.component} log{level}, {span} ({rules})"
 
 
 def _best_line(finding: Finding, lines: Sequence[LineText], reason: str) -> LineText | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TextIO
 
-from kvdiag.base.clock import format_clock
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
@@ -129,11 +128,11 @@ def _line(
     line: LineText, report: ReportText, screen: Screen, *, indent: int, most: int = EVIDENCE_LINES, about: str = ""
 ) -> None:
     """A line of a log: its place in one piece, to click or copy, when it was written, what it says."""
-    many = f", one of {line.count}" if line.count > 1 else ""
-    rest = f"{format_clock(line.time)}{many}"
+    many = f"one of {line.count}" if line.count > 1 else ""
+    rest = ", ".join(filter(None, (line.clock, many)))
     place = Piece(line.place.removeprefix(f"{report.folder}/") if report.folder else line.place, "place", line.link)
     if len(place.text) + len(rest) + indent + 2 <= screen.width:
-        screen.line(Piece(" " * indent), place, Piece(f"  {rest}"))
+        screen.line(Piece(" " * indent), place, Piece(f"  {rest}" if rest else ""))
     else:
         screen.line(Piece(" " * indent), place)
         screen.text(rest, indent=indent + 2)

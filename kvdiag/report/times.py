@@ -1,38 +1,121 @@
-"""When a fault began, how long it lasted, and where it stands, in words."""
+"""When a fault began, how long it lasted, and where it stands, in words.
+
+A log without dates has ages, uptimes or no times at all. They are printed as what they are: the date that was assumed
+to put them in order with other logs is no fact of the fault.
+"""
 
 from __future__ import annotations
 
-from kvdiag.base.clock import SECOND, format_duration, to_datetime
-from kvdiag.model.report import Finding
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TypeAlias
+
+from kvdiag.base.clock import DAY, SECOND, format_clock, format_duration, to_datetime
+from kvdiag.model.report import Finding, Reading, Scale, Undated
 from kvdiag.model.values import State
 
+UndatedLogs: TypeAlias = Mapping[str, Undated]  # by the name of the log
+NONE_UNDATED: UndatedLogs = MappingProxyType({})
 
-def span_sentence(finding: Finding) -> str:
+_BEFORE = "before the rows were printed"
+_SCALES = {Scale.AGE: "ages, no dates", Scale.UPTIME: "uptimes, no dates", Scale.LINE: "no times"}
+
+
+def undated_logs(readings: Sequence[Reading]) -> UndatedLogs:
+    """Return how the logs without dates count time."""
+    return {reading.source: reading.undated for reading in readings if reading.undated is not None}
+
+
+def undated_finding(finding: Finding, logs: UndatedLogs) -> Undated | None:
+    """Return how the logs of a finding count time; None if one of them has dates."""
+    return undated_sources((one.event.origin.source for one in finding.evidence), logs)
+
+
+def undated_sources(sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
+    """Return how these logs count time, all of them alike; None if one of them has dates."""
+    found = {logs.get(source) for source in sources}
+    return found.pop() if len(found) == 1 else None
+
+
+def span_sentence(finding: Finding, undated: Undated | None = None) -> str:
     """Return the state at the end of the logs, the start, the count and the duration of a fault as a sentence."""
-    begins, lasted = format_time(finding.begins), finding.ends - finding.begins
+    begins, lasted = moment_text(finding.begins, undated), finding.ends - finding.begins
     took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
-    state = _state(finding)
+    state = _state(finding, undated)
+    if not begins:
+        times = f"{finding.count} times; the lines have" if finding.count > 1 else "Once; the line has"
+        return f"{state} {times} no time.".lstrip()
     if finding.count < 2 and finding.healed is None and finding.deleted is None:
-        once = f"Once, {begins} UTC." if not took else f"Began {begins} UTC, seen for {format_duration(lasted)}."
+        once = f"Once, {begins}." if not took else f"Began {begins}, seen for {format_duration(lasted)}."
         return f"{once} {state}".rstrip()
     if finding.count < 2:
-        return f"{state} Began {begins} UTC."
-    return f"{state} Began {begins} UTC: {finding.count} times{took}.".lstrip()
+        return f"{state} Began {begins}."
+    return f"{state} Began {begins}: {finding.count} times{took}.".lstrip()
 
 
-def _state(finding: Finding) -> str:
+def _state(finding: Finding, undated: Undated | None) -> str:
     """Return a sentence on how the fault ended; empty if the logs do not show it."""
     if finding.healed is not None:
-        return f"Over since {_same_day(finding.healed, finding.begins)}."
+        at = _later_text(finding.healed, finding.begins, undated)
+        return f"Over since {at}." if at else "Over at the end of the logs."
     if finding.deleted is not None:
-        return f"Not recovered: the pod was removed at {_same_day(finding.deleted, finding.begins)}."
+        at = _later_text(finding.deleted, finding.begins, undated)
+        return f"Not recovered: the pod was removed{' ' if at else ''}{'at ' if undated is None else ''}{at}."
     if finding.state is not State.ONGOING:
         return ""
-    return "Still failing at the end of the logs." if finding.count > 1 else "The logs end soon after."
+    if finding.count > 1:
+        return "Still failing at the end of the logs."
+    return "The logs end soon after." if undated is None else ""
 
 
-def _same_day(stamp: int, begins: int) -> str:
+def moment_text(stamp: int, undated: Undated | None = None) -> str:
+    """Return a time as `2026-11-20 20:39:21 UTC`, `3m before the rows were printed`, `2h after boot`; or nothing."""
+    if undated is None:
+        return f"{format_time(stamp)} UTC"
+    if undated.scale is Scale.LINE:
+        return ""
+    took = format_duration(abs(stamp - undated.zero))
+    return f"{took} {_BEFORE}" if undated.scale is Scale.AGE else f"{took} after boot"
+
+
+def clock_text(stamp: int, undated: Undated | None = None) -> str:
+    """Return the time beside a line: `20:39:21.779`, `age 3m`, `uptime 2h5m`, or nothing if the line has none."""
+    if undated is None:
+        return format_clock(stamp)
+    if undated.scale is Scale.LINE:
+        return ""
+    return f"{undated.scale} {format_duration(abs(stamp - undated.zero))}"
+
+
+def read_span(readings: Sequence[Reading]) -> str:
+    """Return the time from the first to the last line of the logs with dates; without any, why there is none."""
+    dated = [reading for reading in readings if reading.undated is None]
+    begins = [reading.begins for reading in dated if reading.begins is not None]
+    ends = [reading.ends for reading in dated if reading.ends is not None]
+    if begins and ends:
+        return format_span(min(begins), max(ends))
+    return "; ".join(dict.fromkeys(_SCALES[one.undated.scale] for one in readings if one.undated is not None))
+
+
+def short_span(begins: int | None, ends: int | None, undated: Undated | None = None) -> str:
+    """Return the time span in the shortest clear form: the date only if the span crosses midnight."""
+    if begins is None or ends is None or (undated is not None and undated.scale is Scale.LINE):
+        return "no time"
+    if undated is not None:
+        first_text, last_text = clock_text(begins, undated), clock_text(ends, undated)
+        return first_text if first_text == last_text else f"{first_text}–{last_text.partition(' ')[2]}"
+    first, last = to_datetime(begins), to_datetime(ends)
+    if ends - begins >= DAY or first.date() != last.date():
+        return f"{first:%m-%d %H:%M}–{last:%m-%d %H:%M}"
+    if f"{first:%H:%M}" == f"{last:%H:%M}":
+        return f"{first:%H:%M:%S}" if f"{first:%S}" == f"{last:%S}" else f"{first:%H:%M:%S}–{last:%S}"
+    return f"{first:%H:%M}–{last:%H:%M}"
+
+
+def _later_text(stamp: int, begins: int, undated: Undated | None) -> str:
     """Return a time without its date if that is the date of `begins`."""
+    if undated is not None:
+        return moment_text(stamp, undated)
     day, time = format_time(stamp).split(" ")
     return time if format_time(begins).startswith(day) else f"{day} {time}"
 

@@ -145,7 +145,7 @@ def test_no_other_output_tells_a_kind(case, folder):
     """Nor has the list of errors, a row of a fleet, or an answer to an agent."""
     cased, report, history = case
     out = io.StringIO()
-    write_text(report.errors, out, RenderOptions(width=100), show_benign=True)
+    write_text(report, out, RenderOptions(width=100), show_benign=True)
     tables = rows(report, history, Bundle("a", "b", str(folder), ()), str, shared_kinds(cased.patterns))
     table = json.dumps([list(of_table) for of_table in tables.values()], default=str)
     answers = McpTools(folder)

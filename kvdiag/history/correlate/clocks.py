@@ -54,6 +54,7 @@ from kvdiag.history.correlate.year_evidence import (
     year_of_file,
 )
 from kvdiag.history.ingest.log_events import SHARED, LogEvents
+from kvdiag.model.report import Scale, Undated
 
 NEAR = 2 * MINUTE  # maximum difference of two sources for the same id
 NEAR_ONE = 10 * SECOND  # the same, if they share only one id
@@ -62,13 +63,20 @@ MOST_HOLDERS = 100  # sources that are compared for one id: a bundle may have 10
 Spans: TypeAlias = Sequence[tuple[int, int]]  # first and last moment of each log whose year is known
 
 
+_ON_SCALE: Mapping[Scale, Callable[[int], bool]] = {
+    Scale.AGE: is_age,
+    Scale.UPTIME: is_since_boot,
+    Scale.LINE: is_line_order,
+}
+
+
 class Anchor(NamedTuple):
     """The offset in microseconds of one kind of unanchored stamps, and how it is known.
 
     `is_dated` if it is from a line of the source, and not from the date of the file.
     """
 
-    applies_to: Callable[[int], bool]
+    scale: Scale
     offset: int
     how: str
     is_dated: bool
@@ -87,7 +95,7 @@ class SourceClock(NamedTuple):
     def utc(self, stamp: int, line: int) -> int:
         """Return a stamp of the source's `line` as microseconds since 1970."""
         if not FRAME_BEGINS <= stamp < FRAME_ENDS:
-            return next((stamp + one.offset for one in self.anchors if one.applies_to(stamp)), stamp)
+            return next((stamp + one.offset for one in self.anchors if _ON_SCALE[one.scale](stamp)), stamp)
         year = self.year or datetime.now(UTC).year
         return in_year(stamp, year + (years_at(self.turns, line, stamp) if self.turns else 0)) - self.zone
 
@@ -109,6 +117,14 @@ class SourceClock(NamedTuple):
     def is_unanchored(self) -> bool:
         """Return whether no line of the source has a date."""
         return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
+
+    @property
+    def undated(self) -> Undated | None:
+        """Return how the source counts time if no line has a date."""
+        if not self.is_unanchored:
+            return None
+        first = self.anchors[0]
+        return Undated(first.scale, first.offset + (PRINTED if first.scale is Scale.AGE else 0))
 
     @property
     def is_unsure(self) -> bool:
@@ -253,17 +269,20 @@ def _anchors(stamps: Sequence[int], dated: Sequence[int], log: LogEvents, newest
     last, last_how = (max(dated), "the last dated line") if dated else (moment, whose)
     first, first_how = (dated[0], "the first dated line") if dated else (moment, whose)
     if uptimes := [stamp for stamp in stamps if is_since_boot(stamp)]:
-        yield Anchor(is_since_boot, last - max(uptimes), f"uptimes, the last one set to {last_how}", bool(dated))
+        yield Anchor(Scale.UPTIME, last - max(uptimes), f"uptimes, the last one set to {last_how}", bool(dated))
     if any(map(is_age, stamps)):
-        yield Anchor(is_age, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
+        yield Anchor(Scale.AGE, last - PRINTED, f"ages, counted back from {last_how}", bool(dated))
     retry = next(_retries(log), None)
     if retry is not None:
         line, stamp, tried = retry
         yield Anchor(
-            is_line_order, tried - stamp, f"lines without a time, set to the one in line {line}", is_dated=True
+            Scale.LINE,
+            tried - stamp,
+            f"lines without a time, set to the one in line {line}",
+            is_dated=True,
         )
     elif places := [stamp for stamp in stamps if is_line_order(stamp)]:
-        yield Anchor(is_line_order, first - max(places), f"lines without a time, set to {first_how}", bool(dated))
+        yield Anchor(Scale.LINE, first - max(places), f"lines without a time, set to {first_how}", bool(dated))
 
 
 def _collected(log: LogEvents, newest: int | None) -> tuple[int, str]:

@@ -20,7 +20,7 @@ from kvdiag.report.page.findings import MOST_ROWS, FindingRenderer, anchor
 from kvdiag.report.page.model import MissingLog, Page, Strip
 from kvdiag.report.phrases import common_folder, input_lines, input_summary, nothing_found, verdict, versions_seen
 from kvdiag.report.report_text import need_words
-from kvdiag.report.times import format_span
+from kvdiag.report.times import format_span, undated_logs
 
 MOST_STRIPS = 12
 WHOLE = 1000  # parts of a strip
@@ -31,7 +31,7 @@ def page_of(report: Report, options: RenderOptions) -> Page:
     """Return the values that the template shows for a report."""
     lanes = report.lanes or Lanes((), 0, 0)
     sources = Sources(reading.source for reading in report.inputs)
-    renderer = FindingRenderer(report.findings, lanes, sources, options)
+    renderer = FindingRenderer(report.findings, lanes, sources, options, undated_logs(report.inputs))
     alarms, noted = failures(report.findings), notes(report.findings)
     causes = [*alarms, *noted]
     found = tuple(renderer.full(causes))
@@ -48,7 +48,7 @@ def page_of(report: Report, options: RenderOptions) -> Page:
         found=found,
         strips=tuple(strips(lanes, report.findings)),
         needs=tuple(MissingLog(need_words(need), need.run) for need in report.needs),
-        errors=tuple(error_lines(ErrorsText(report.errors, redact=options.redact), width=110)),
+        errors=tuple(error_lines(ErrorsText(report, redact=options.redact), width=110)),
         read=tuple(_read(report)),
         problems=(*report.problems, *report.notes),
         data=picture(lanes, report.findings, sources, options, report.excerpts),

@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
-from kvdiag.base.clock import format_clock
 from kvdiag.model.event import Event
 from kvdiag.model.lanes import Lanes, Mark
 from kvdiag.model.report import Finding
@@ -17,7 +16,15 @@ from kvdiag.report.page.columns import Sources
 from kvdiag.report.page.model import FindingLink, FullFinding, Line, Row
 from kvdiag.report.phrases import format_doubt, safe_fix, subject_lines, symptoms_by_cause
 from kvdiag.report.timeline.row_texts import event_label
-from kvdiag.report.times import format_time, span_sentence
+from kvdiag.report.times import (
+    NONE_UNDATED,
+    UndatedLogs,
+    clock_text,
+    format_time,
+    moment_text,
+    span_sentence,
+    undated_finding,
+)
 from kvdiag.safe.clean import SafeText, clean, shortened
 
 ROOM = 1_000_000  # characters of all findings in full, so that a browser opens the page at once
@@ -38,10 +45,15 @@ class FindingRenderer:
     """Renders rows and full findings of one report. The `anchor` of a finding is the same in every report."""
 
     def __init__(
-        self, findings: Sequence[Finding], lanes: Lanes | None, sources: Sources, options: RenderOptions
+        self,
+        findings: Sequence[Finding],
+        lanes: Lanes | None,
+        sources: Sources,
+        options: RenderOptions,
+        undated: UndatedLogs = NONE_UNDATED,
     ) -> None:
         """Take the findings; `lanes` provide the events around the lines of evidence."""
-        self._options, self._sources = options, sources
+        self._options, self._sources, self._undated = options, sources, undated
         self._context = _context(lanes)
         self._symptoms = symptoms_by_cause(findings)
 
@@ -68,7 +80,7 @@ class FindingRenderer:
             title=finding.row_title + sure,
             heading=finding.title + sure,
             subject=_subject_text(incident),
-            when=format_time(finding.begins),
+            when=moment_text(finding.begins, undated_finding(finding, self._undated)).removesuffix(" UTC"),
             kind=str(finding.subject.kind),
             node=_node(finding),
             rule=finding.rule.name,
@@ -76,12 +88,13 @@ class FindingRenderer:
 
     def _full_finding(self, incident: Incident) -> FullFinding:
         finding, merged, redact = incident[0], merged_finding(incident), self._options.redact
+        undated = undated_finding(finding, self._undated)
         named = subject_lines(finding) if len(incident) == 1 else [_victims(incident)]
         evidence = tuple(self._line(one.event, event_label(one.event), one.total) for one in finding.evidence)
         return FullFinding(
             row=self._row(incident, merged),
             id=finding.rule.id,
-            span=span_sentence(merged),
+            span=span_sentence(merged, undated),
             subjects=tuple(shortened(self._clean(line), LONGEST_NAMES) for line in named if line),
             says=finding.texts.all.says,
             cause=tuple(" ".join(part.split()) for part in finding.texts.all.cause.split("\n\n")),
@@ -90,7 +103,7 @@ class FindingRenderer:
             evidence=evidence,
             around=tuple(self._around(finding, evidence)),
             fixes=tuple(safe_fix(fix, redact=redact) for fix in finding.texts.all.fix),
-            doubts=tuple(map(format_doubt, finding.doubts)),
+            doubts=tuple(format_doubt(doubt, undated) for doubt in finding.doubts),
             victims=tuple(
                 FindingLink((anchor(one),), one.rule.name, shortened(self._clean(_subject_text((one,))), LONGEST_NAMES))
                 for one in incident[1:MOST_VICTIMS]
@@ -125,10 +138,11 @@ class FindingRenderer:
         yield from (line for _, line in sorted(near.values(), key=lambda pair: pair[0]))
 
     def _line(self, event: Event, step: str, many: int, longest: int = LONGEST) -> Line:
+        undated = self._undated.get(event.origin.source)
         return Line(
             place=self._sources.place(event.origin),
-            date=format_time(event.time)[:10],
-            clock=format_clock(event.time),
+            date=format_time(event.time)[:10] if undated is None else "",
+            clock=clock_text(event.time, undated),
             step=step + (f" ×{many}" if many > 1 else ""),
             text=shortened(self._clean(event.text), longest),
             at=self._sources.at(event.origin),

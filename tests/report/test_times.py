@@ -1,0 +1,35 @@
+"""Times of logs without dates: ages, uptimes and lines in order are printed as such, never with an assumed date."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+AGES = """LAST SEEN   TYPE      REASON                   OBJECT       MESSAGE
+12m         Warning   FailedCreatePodSandBox   pod/web-0    Failed to create pod sandbox: rpc error: code = Unknown \
+desc = failed to setup network for sandbox "0a1b": plugin type="portgate" failed (add): no such network "blue"
+9m          Warning   FailedCreatePodSandBox   pod/web-0    Failed to create pod sandbox: rpc error: code = Unknown \
+desc = failed to setup network for sandbox "0a1c": plugin type="portgate" failed (add): no such network "blue"
+"""
+UPTIMES = "[ 7512.402311] XFS (sdb): Corruption detected. Unmount and run xfs_repair\n" * 2
+NO_TIMES = "Error: failed to run Kubelet: unknown flag: --cadvisor-port\n"
+DATE = re.compile(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d")
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "read"),
+    [
+        (AGES, "Began 12m before the rows were printed: 2 times in 3m.", "3 lines, ages, no dates"),
+        (UPTIMES, "2h5m after boot", "2 lines, uptimes, no dates"),
+        (NO_TIMES, "Once; the line has no time.", "1 lines, no times"),
+    ],
+    ids=["ages", "uptimes", "no times"],
+)
+def test_a_log_without_dates_gets_none(kvdiag, tmp_path, text, said, read):
+    """The date of the file orders lines of several logs; it is no fact of the fault."""
+    (tmp_path / "node.log").write_text(text)
+    shown = kvdiag("analyze", "node.log", cwd=tmp_path).stdout
+    assert said in " ".join(shown.split())
+    assert read in shown
+    assert not DATE.search(shown), shown
