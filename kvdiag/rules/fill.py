@@ -38,7 +38,8 @@ FINDERS: Mapping[str, str] = {
     "sandbox_id": "{crictl} pods",
 }
 """By the name of a value the command that lists such values, for a command whose value is not in the logs."""
-GENERIC_NAMES = {"pod": "a pod"}  # used if no line names one
+GENERIC_NAMES = {"pod": "a pod", "volume": "a volume"}  # used if no line names one
+_ARTICLES = ("a ", "the ")  # a sentence that begins so begins with what stands for a name
 LONGEST_NAME = (
     100  # characters of a name in a heading; a longer one is left out, since half a secret cannot be recognized
 )
@@ -101,17 +102,18 @@ def sentence(text: str, values: Mapping[str, str]) -> str:
         if slot in GENERIC_NAMES and not values.get(slot):
             pieces[2 * at] = pieces[2 * at].removesuffix(f"{slot} ")  # "pod {pod}" becomes "a pod"
     pieces[1::2] = [_short(values.get(slot) or GENERIC_NAMES.get(slot, "?")) for slot in pieces[1::2]]
-    return "".join(pieces).strip()
+    filled = "".join(pieces).strip()
+    return filled[:1].upper() + filled[1:] if filled.startswith(_ARTICLES) and not pieces[0].strip() else filled
 
 
-def headings(text: str, values: Mapping[str, str], hidden: Collection[str] = (), subject: str = "") -> tuple[str, str]:
+def headings(text: str, values: Mapping[str, str], subject: str = "") -> tuple[str, str]:
     """Return a title with its slots filled and ids shortened, and the same without the name of the subject.
 
-    A title is empty if a value that it needs is unknown or `hidden`.
+    A title is empty if a value that it needs is unknown.
     """
     values = {**values, "cause": values[CAUSE_CLAUSE]} if CAUSE_CLAUSE in values else values
     known = ((slot, values.get(slot, "")) for _, part in _parts(text) for slot in part[1::2])
-    names = {slot: _brief(slot, value) for slot, value in known if value not in hidden and _is_short_name(slot, value)}
+    names = {slot: _brief(slot, value) for slot, value in known if _is_short_name(slot, value)}
     others = {slot: name for slot, name in names.items() if values.get(slot) != subject}
     title = _heading(text, names)
     return title, title if len(others) == len(names) else _heading(text, others)

@@ -23,10 +23,8 @@ from kvdiag.rules.bugs import known_bugs
 from kvdiag.rules.causes import cause_values, read_cause, with_check
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
-from kvdiag.rules.fill import ANY_DRIVER, GENERIC_NAMES, fixes, headings, sentence, slot_values
+from kvdiag.rules.fill import ANY_DRIVER, fixes, headings, sentence, slot_values
 
-UNNAMED_VOLUME = "a volume"  # used in the sentence if the lines name no volume
-OF_VOLUME = "[[ for {volume}]]"  # left out then: the call may be about a snapshot
 _STAGED = lazy_regex(r"[0-9a-f]{64}")  # the folder of a staging path: a hash of the handle, and no volume's name
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
 
@@ -119,13 +117,11 @@ class LazyTexts:
         return self._anatomy[0]
 
     def _values(self) -> dict[str, str]:
-        """Return the values of the slots, with a generic name for an unnamed volume."""
+        """Return the values of the slots."""
         inputs = self._inputs
         rule, subject, (begins, ends) = inputs.rule, inputs.subject, inputs.span
         values = slot_values(subject, inputs.events, inputs.tries, begins, ends)
         prelude = [row.event for row in inputs.evidence if row.step in rule.follows]
-        if rule.or_node and subject.kind is SubjectKind.NODE:
-            values.setdefault("volume", UNNAMED_VOLUME)
         if subject.kind is SubjectKind.VOLUME:
             values["volume"] = volume_phrase(subject)
         if is_unnamed(values.get("node", "")) and all(event.is_from_controller for event in inputs.events):
@@ -148,11 +144,7 @@ class LazyTexts:
         rule, end = self._inputs.rule, self._inputs.end
         is_healed = rule.healed is not None and end.state is State.OVER and end.at is not None
         text = rule.healed.says if rule.healed and is_healed else rule.says
-        if values.get("volume") == UNNAMED_VOLUME:
-            text = text.replace(OF_VOLUME, "")
-        filled = sentence(text, values)
-        is_generic = filled.startswith(tuple(f"{one} " for one in (UNNAMED_VOLUME, "the", *GENERIC_NAMES.values())))
-        return filled[:1].upper() + filled[1:] if is_generic else filled
+        return sentence(text, values)
 
 
 @lru_cache(MOST)
@@ -162,8 +154,8 @@ def _filled(texts: LazyTexts) -> FindingTexts:
 
 def _titles(rule: Rule, subject: Entity, values: Mapping[str, str]) -> tuple[str, str]:
     """Return the heading with all names, and the one without the name of the subject, for a row that shows it."""
-    name = values["volume"] if subject.kind is SubjectKind.VOLUME else subject.name
-    return headings(rule.heading, values, (UNNAMED_VOLUME,), subject.part or name)
+    name = values.get("volume", "") if subject.kind is SubjectKind.VOLUME else subject.name
+    return headings(rule.heading, values, subject.part or name)
 
 
 def volume_phrase(volume: Entity) -> str:

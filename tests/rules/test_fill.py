@@ -158,7 +158,7 @@ def test_a_heading(text, said, filled):
 )
 def test_a_heading_beside_the_subject(text, subject, row):
     """The second heading has no name that is the subject's: a row shows that already."""
-    assert headings(text, {"volume": "data"}, (), subject) == ("Not unmounted: data", row)
+    assert headings(text, {"volume": "data"}, subject) == ("Not unmounted: data", row)
 
 
 @pytest.mark.parametrize("name", EFFECTS)
