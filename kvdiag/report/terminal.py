@@ -27,7 +27,8 @@ MOST_CAVEATS = 2
 NOTE_LINES = 5
 LEAST_NOTE = 40  # characters of a note, on a narrow terminal
 WRAP_LOSS = 8  # columns of a line that stay empty as a word is not divided, on average
-MOST_NOTES = 2  # beside failures, of one line each
+MOST_NOTES = 2  # beside failures
+LINES_BESIDE = 2  # of such a note
 MOST_NAMED = 3  # victims
 MOST_STEPS = 2  # after the first
 MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
@@ -211,7 +212,7 @@ def _notes(report: ReportText, screen: Screen) -> None:
         if screen.options.verbose:
             _finding(finding, report, screen)
         else:
-            most, rest = 1 if is_short else NOTE_LINES, f"{finding.others} ({finding.rule})"
+            most, rest = LINES_BESIDE if is_short else NOTE_LINES, f"{finding.others} ({finding.rule})"
             room = most * (screen.width - WRAP_LOSS) - len("note: ") - len(rest)
             screen.text(f"note: {cut_middle(short_ids(finding.says), max(room, LEAST_NOTE))}{rest}", hang=2, most=most)
     if left := len(report.notes) - len(shown):
