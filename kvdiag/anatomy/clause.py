@@ -31,6 +31,7 @@ _LONGHORN = lazy_regex(
 _TONIC = lazy_regex(
     r"message: \"([^\n]{3,600}?)\", details: \[[^\]\n]{0,200}\], metadata: MetadataMap"
 )  # a status of gRPC in Rust
+_AZURE = lazy_regex(r"Code=\"\w{1,80}\" Message=\"([^\"\n]{4,400})\"")  # as autorest prints an error of Azure
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
 _IN_BRACKETS = lazy_regex(r", err \(([^\n]{3,400})\)\Z")  # behind values that Go printed with %v
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
@@ -63,7 +64,7 @@ def innermost_clause(text: str) -> str:
     text = without_callers(_CALLED.sub("", text))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     text = next(iter(_IN_BRACKETS.findall(text)), text)
-    for answer in (_LINSTOR, _LONGHORN, _TONIC, _JSON_MESSAGE):
+    for answer in (_LINSTOR, _LONGHORN, _TONIC, _AZURE, _JSON_MESSAGE):
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     before, _, ending = text.rpartition("\n")
     ending = _HNS.sub("", _PREEMPTION.sub("", _LOGGED.sub("", _FIELDS.sub("", ending))))

@@ -238,6 +238,10 @@ def test_a_path_with_a_tilde_has_a_command():
             '"msg"="failed" "error"="mkdir /mnt: it is gone for good" "request"={} "rpc_method"="/csi.v1.Node/X"',
             "mkdir /mnt: it is gone for good",
         ),
+        (
+            'autorest/azure: Service returned an error. Status=<nil> Code="NotNow" Message="The scale set is being moved."',
+            "The scale set is being moved",
+        ),
         ('exec user process caused "exec format error"', 'exec user process caused "exec format error"'),
         ("k3s.service: Failed with result 'exit-code'.", "Failed with result 'exit-code'"),
         ("the pod doesn't fit, as no 'large' node's here", "the pod doesn't fit, as no 'large' node's here"),
