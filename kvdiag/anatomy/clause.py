@@ -21,9 +21,9 @@ _NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a progr
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
 _DUMPED = lazy_regex(r"\(string\) \(len=\d{1,6}\) \"([^\"\n]{3,400})")  # a value that Go printed with all its fields
 _JSON_MESSAGE = lazy_regex(
-    r"\"(?:message|error|detail)\": ?\"([^\"\n]{4,400})\""
+    r"\"(?:message|(?:error|error_description|detail)(?=\": ?\"[^\s\"]{1,60} ))\": ?\"([^\"\n]{4,400})\""
     r"(?:,? {0,4}\"\w{1,40}\": ?(?:\"[^\"\n]{0,200}\"|[\w.\[\]{}-]{1,80})){0,8}[\s}\])\"'.]{0,40}\Z"
-)  # of a JSON body at the end of the error, as cloud APIs answer
+)  # of a JSON body at the end, as cloud APIs answer; an error without a blank is a code, such as invalid_grant
 _LINSTOR = lazy_regex(r"Message: '([^\n]{3,400}?)'; (?:Cause|Details|Correction|Reports): '")
 _LONGHORN = lazy_regex(
     r"message=([^\n]{3,600}?)(?:, (?:code|detail)=[^\n]{0,200}?)?\] from \["

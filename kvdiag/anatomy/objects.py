@@ -44,9 +44,9 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "pipe": _compiled(r"(?<![\w\\])(?:\\{2,4}\.\\{1,2}|//\./)pipe[\\/]{1,2}([\w.-]{2,100})"),
     "path": _compiled(
-        rf"\b(?:{_VERBS}) [`\"'\[]?((?:/|[A-Za-z]:\\)(?:[^\s\"'`:,\])]|{_PART}){{2,300}})",
+        rf"\b(?:{_VERBS}) [`\"'\[‘]?((?:/|[A-Za-z]:\\)(?:[^\s\"'`’:,\])]|{_PART}){{2,300}})",
         # not the keys of mount.ceph
-        rf"(?<![\w:./-])(?<!keyfile=)(?<!secretfile=)(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`:,)\]>]|{_PART}){{1,300}})",
+        rf"(?<![\w:./-])(?<!keyfile=)(?<!secretfile=)(/[\w.@+~=%-]{{1,100}}/(?:[^\s\"'`’:,)\]>]|{_PART}){{1,300}})",
     ),
     "setting": _compiled(r"(/proc/sys/[\w./-]{2,300})"),
     "avc": _compiled(

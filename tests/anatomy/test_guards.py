@@ -231,6 +231,10 @@ def test_a_path_with_a_tilde_has_a_command():
             "the login was wrong, said the server",
         ),
         (
+            'refused: {"error":"invalid_grant","error_description":"the certificate of the app is too old"}',
+            "the certificate of the app is too old",
+        ),
+        (
             '"Failure" err="the volume is gone for good: " span_id="cv" method="/csi.v1.Node/X" duration="2ms"',
             "the volume is gone for good",
         ),
