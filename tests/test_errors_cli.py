@@ -51,7 +51,7 @@ LATER = 'I0312 09:00:00.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="a
 SYSTEMD = "Mar 12 08:00:00 node-a systemd[1]: Failed to start Widget Service.\n"
 CAUSE = "No rule matches. An error line names a cause: "
 SAYS = "No rule matches. An error line says: "
-WARNS = "No rule matches. A warning says: "
+WARNS = "No rule matches. A line says: "
 MANY = "".join(OTHER.format(line=line, error=f"it is {word}") for line, word in enumerate("abcdef"))
 
 
@@ -66,7 +66,7 @@ MANY = "".join(OTHER.format(line=line, error=f"it is {word}") for line, word in 
         (OTHER.format(line=1, error="it is gone away from here for good and ever") + MANY, "No known failure found."),
         (
             OTHER.format(line=1, error="it is gone away from here for good and ever") + WARNING.format(error=LUSTRE),
-            f"{SAYS}“it is gone away",
+            "No rule matches. A line names a cause: the management server (MGS)",
         ),
         (
             WARNING.format(error="it is gone away from here for good and ever"),

@@ -169,9 +169,9 @@ def _related(history: History, key: SubjectKey) -> Iterator[str]:
 def _stuck_subject(candidate: _Candidate, groups: Sequence[ErrorGroup], dialect: Dialect) -> StuckSubject:
     row, names = candidate
     life = row.life
-    ranked = sorted(
-        (place, at) for at, group in enumerate(groups) if (place := _rank(group, names, life.since)) is not None
-    )
+    own = {event.origin for event in row.failures}
+    ranks = ((_rank(group, names, life.since, is_own=group.origin in own), at) for at, group in enumerate(groups))
+    ranked = sorted((place, at) for place, at in ranks if place is not None)
     chosen = [groups[at] for _, at in ranked[:MOST_GROUPS]]
     origins = {group.origin for group in groups}
     chosen += [_as_group(event, dialect) for event in row.failures if event.origin not in origins and not chosen]
@@ -188,9 +188,14 @@ def _stuck_subject(candidate: _Candidate, groups: Sequence[ErrorGroup], dialect:
     )
 
 
-def _rank(group: ErrorGroup, names: AbstractSet[str], since: int) -> tuple[bool, bool, int, int] | None:
-    """Return the place of a group among the errors of a subject; None if it is about something else."""
-    names_it = not names.isdisjoint(group.subjects) or any(name in group.sample for name in names)
+def _rank(
+    group: ErrorGroup, names: AbstractSet[str], since: int, *, is_own: bool
+) -> tuple[bool, bool, int, int] | None:
+    """Return the place of a group among the errors of a subject; None if it is about something else.
+
+    `is_own` if its first line is a failure of the subject, which may have no name there.
+    """
+    names_it = is_own or not names.isdisjoint(group.subjects) or any(name in group.sample for name in names)
     away = abs(group.begins - since) if group.begins is not None else NEAR
     says_cause = group.anatomy is not None and group.anatomy.names_cause
     if not names_it and (group.subjects or away > NEAR or not says_cause):

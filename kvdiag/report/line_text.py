@@ -10,7 +10,7 @@ from kvdiag.model.error_groups import ErrorGroup, RetriedPod, StuckSubject
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
-from kvdiag.report.times import UndatedLogs, clock_text, format_time, short_span, undated_logs
+from kvdiag.report.times import UndatedLogs, clock_text, moment_text, short_span, undated_logs, undated_sources
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
 
@@ -53,12 +53,12 @@ class ErrorText(NamedTuple):
 class StuckText(NamedTuple):
     """A subject that waits for a step and has no finding; `groups` are the errors that may show why, likeliest first.
 
-    `name` is its kind and name; `since` is microseconds UTC.
+    `name` is its kind and name; `since` is a time, an age or empty.
     """
 
     name: SafeText
     waits_for: SafeText
-    since: int
+    since: str
     failure: SafeText
     retries: int
     groups: tuple[ErrorText, ...]
@@ -68,7 +68,8 @@ class StuckText(NamedTuple):
         """The missing step, since when, and the failures: `waits for RunPodSandbox since 2024-03-12 08:15:00 UTC`."""
         noun = "failure" if self.retries == 1 else "failures"
         failed = f"; {self.retries} {noun}, last: {self.failure}" if self.retries else ""
-        return f"waits for {self.waits_for} since {format_time(self.since)} UTC{failed}"
+        since = f" since {self.since}" if self.since else ""
+        return f"waits for {self.waits_for}{since}{failed}"
 
 
 class FindingLine(NamedTuple):
@@ -171,7 +172,7 @@ def _stuck_text(stuck: StuckSubject, undated: UndatedLogs, *, redact: bool) -> S
     return StuckText(
         name=clean(f"{stuck.kind} {stuck.name}{node}", redact=redact),
         waits_for=clean(stuck.waits_for, redact=redact),
-        since=stuck.since,
+        since=moment_text(stuck.since, undated_sources((group.origin.source for group in stuck.groups), undated)),
         failure=clean(stuck.failure, redact=redact),
         retries=stuck.retries,
         groups=tuple(error_text(group, undated, redact=redact) for group in stuck.groups),

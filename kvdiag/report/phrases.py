@@ -17,6 +17,7 @@ from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
 from kvdiag.model.error_anatomy import PLAIN, STRONG
+from kvdiag.model.error_groups import ErrorGroup
 from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report, Undated
 from kvdiag.model.rule import Fix
@@ -67,6 +68,7 @@ MOST_NAMED = 5  # logs, unless -v
 DRIVERS = frozenset((DRIVER, *SIDECARS))  # whose errors come from calls for volumes, not from retries of kubelet
 SYSTEMD = "systemd"  # says which unit failed, not why
 EXCERPT = 50  # lines; warnings in a longer log are no answer
+_FAILED = frozenset((Level.ERROR, Level.FATAL))
 FEW_ERRORS = 5  # groups of a report that is about one failure
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
@@ -144,22 +146,29 @@ def nothing_found(report: Report) -> str:
 def _first_error(report: Report) -> str:
     """Return a sentence on the error that says most of why; empty in a log that goes on after it, or has many kinds."""
     groups = [group for group in report.errors.groups if group.component != SYSTEMD]
-    failed = [group for group in groups if group.level in {Level.ERROR, Level.FATAL}]
+    failed = [group for group in groups if group.level in _FAILED]
     is_excerpt = sum(reading.lines for reading in report.inputs) <= EXCERPT
-    line, failed = ("A warning", groups) if not failed and is_excerpt else ("An error line", failed)
+    warned = [group for group in groups if group.level not in _FAILED] if is_excerpt else []
     ends = max((reading.ends for reading in report.inputs if reading.ends is not None), default=0)
-    last = [
-        group
-        for group in failed
-        if len(groups) <= FEW_ERRORS and (group.is_ongoing or group.ends is None or ends - group.ends <= MINUTE)
-    ]
+    last, last_warned = (
+        [group for group in kind if group.is_ongoing or group.ends is None or ends - group.ends <= MINUTE]
+        if len(groups) <= FEW_ERRORS
+        else []
+        for kind in (failed, warned)
+    )
     sure = [group for group in failed if group.level is Level.FATAL or group.component in DRIVERS]
-    for least, candidates in ((STRONG, (*sure, *last)), (PLAIN, last)):
+    for least, candidates in ((STRONG, (*sure, *last, *last_warned)), (PLAIN, last or last_warned)):
         for group in candidates:
             if group.anatomy and group.anatomy.strength >= least:
-                return f"No rule matches. {line} names a cause: {group.anatomy.sentence}."
-    quoted = next((group.anatomy.quoted for group in last if group.anatomy), "")
-    return f"No rule matches. {line} says: “{quoted}”." if quoted else ""
+                return f"No rule matches. {_which_line(group)} names a cause: {group.anatomy.sentence}."
+    for group in last or last_warned:
+        if group.anatomy and group.anatomy.quoted:
+            return f"No rule matches. {_which_line(group)} says: “{group.anatomy.quoted}”."
+    return ""
+
+
+def _which_line(group: ErrorGroup) -> str:
+    return "An error line" if group.level in _FAILED else "A line"
 
 
 def no_alarm(noted: Sequence[Incident]) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.analysis.error_lines.suspects import LevelMarks
-from kvdiag.analysis.error_lines.unmarked import SHORT_LOG, failures, is_log, reported
+from kvdiag.analysis.error_lines.unmarked import NONE_UNMARKED, SHORT_LOG, reported, unmarked
 from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
 from kvdiag.base.errors import describe_fault
@@ -141,7 +141,8 @@ class ErrorLines:
         self._last, self._crash = NO_TIME, -OPENING
         self.groups: list[LineGroup] = [LineGroup(GroupKey("", Level.WARNING, "", ""), 0, b"")]
         self._below, self._rest = 0, (b"", 0)  # the number of lines below, and where they begin
-        self._room, self._is_log = 0, False  # bytes that are left of a short text; whether it has a known format
+        self._room = 0  # bytes that are left of a short text
+        self._levels: set[Level | None] = set()  # of its lines
         self._unmarked: Level | None = None  # of a line that reports a failure although no level says so
         self.below = array("H")  # number of further lines of a value that begins on the line
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
@@ -155,13 +156,14 @@ class ErrorLines:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
         self._room = (self._room if block.first_line else SHORT_LOG) - len(block.data)
         places: dict[tuple[int, int], Level | None] = dict.fromkeys(self._marks.suspects(block.data, block.lines))
-        if self._room >= 0:
-            self._is_log = self._is_log or is_log(block)
-            places |= {} if self._is_log else dict.fromkeys(failures(block), Level.ERROR)
+        found = unmarked(block) if self._room >= 0 else NONE_UNMARKED
+        self._levels |= found.levels
+        bare = found.failures.get(None, ()) if self._levels == {None} else found.of_programs if self._is_only else ()
+        places |= dict.fromkeys(bare, Level.ERROR)
         self._add_lines(places, block, line_of, stamper)
-        is_short_log = self._is_log and self._is_only and self._room >= 0
-        if is_short_log and all(group.key.level is Level.INFO for group in self.groups[1:]):
-            self._add_lines(dict.fromkeys(failures(block), Level.INFO), block, line_of, stamper)
+        if self._is_only and all(group.key.level is Level.INFO for group in self.groups[1:]):
+            level = Level.DEBUG if self._levels == {Level.DEBUG} else Level.INFO
+            self._add_lines(dict.fromkeys(found.failures.get(level, ()), Level.INFO), block, line_of, stamper)
 
     def _add_lines(
         self,
@@ -335,7 +337,8 @@ class ErrorLines:
         bare = line.translate(None, _DIGITS)
         entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
         sample = line
-        if body.format not in _ONE_LINE_FORMATS and b"\n" not in line:
+        is_object = line.startswith(b"{") and line.endswith(b"}")
+        if body.format not in _ONE_LINE_FORMATS and not is_object and b"\n" not in line:
             sample = b"\n".join([line, *_below(*self._rest)])
         return self._group(GroupKey(ident, level, body.caller, words), sample, number), entries
 

@@ -4,20 +4,25 @@
     mount.nfs: access denied by server while mounting 192.0.2.5:/export
     I1022 12:28:45.780598       1 lvm.go:418] unable to list existing volumegroups:exit status 5
 
-Only their words can say that they report a failure.
+Only their words can say that they report a failure. Of level debug they count where a log begins with such lines alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import NamedTuple
 
 from kvdiag.analysis.error_lines.suspects import reports_failure
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import eventtable
-from kvdiag.formats.bodies.registry import CHATTER, UNREAD, classify, read_body
+from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.model.error_anatomy import PLAIN, STRONG
+from kvdiag.model.record import Body
 from kvdiag.model.values import Level
 
 SHORT_LOG = 32 << 10  # bytes; a longer text is a log, where a failure at level info mostly was retried
@@ -40,27 +45,44 @@ def reported(line: bytes) -> Level | None:
     return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
 
 
-def is_log(block: Block) -> bool:
-    """Return whether a block has a line of a known format."""
-    return any(classify(line.strip()) not in {UNREAD, CHATTER} for line in block.data.split(b"\n"))
+class Unmarked(NamedTuple):
+    """The levels of the lines of a block, and by level the begin and end of each that reports a failure by its words.
+
+    A line of a program that prints no levels has the level None; `of_programs` are those in a journal, which names the
+    program. Elsewhere such a line may be a part of the message before it.
+    """
+
+    levels: AbstractSet[Level | None]
+    failures: Mapping[Level | None, Sequence[tuple[int, int]]]
+    of_programs: Sequence[tuple[int, int]]
 
 
-def failures(block: Block) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of each line that reports a failure by its words."""
-    begin = 0
+NONE_UNMARKED = Unmarked(frozenset(), MappingProxyType({}), ())
+
+
+def unmarked(block: Block) -> Unmarked:
+    """Read all lines of a block, which is slow."""
+    begin, levels, found, of_programs = 0, set(), defaultdict(list), []
     for line in block.data.split(b"\n"):
-        if _is_failure(_message(line)):
-            yield begin, begin + len(line)
+        peeled = peel(line[:_LONGEST_LINE].strip())
+        body = read_body(peeled.body)
+        level = body.level if body is not None else None
+        message = _message(peeled.body, body)
+        if message:
+            levels.add(level)
+        if _is_failure(message):
+            place = begin, begin + len(line)
+            found[level].append(place)
+            of_programs += [place] if body is None and peeled.ident else []
         begin += len(line) + 1
+    return Unmarked(levels, found, of_programs)
 
 
-def _message(line: bytes) -> str:
-    """Return the message of a line; empty for a debug line and for an event, which has a type of its own."""
-    text = peel(line[:_LONGEST_LINE].strip()).body
-    body = read_body(text)
+def _message(text: bytes, body: Body | None) -> str:
+    """Return the message of a line; empty for an event, which has a type of its own."""
     if body is None:
         return text.decode("utf-8", "replace")
-    return "" if body.level is Level.DEBUG or body.format in eventtable.FORMATS else body.message
+    return "" if body.format in eventtable.FORMATS else body.message
 
 
 def _is_failure(text: str) -> bool:

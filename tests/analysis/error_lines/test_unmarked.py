@@ -75,8 +75,21 @@ def test_other_text_is_none(line):
     ],
 )
 def test_some_lines_are_no_failure_whatever_they_say(line):
-    """Of level debug, and events of type Normal."""
+    """Of level debug beside others, and events of type Normal."""
     assert not told(f"{STARTED}\n{line}\n")
+
+
+def test_lines_of_level_debug_alone_are_read():
+    """Who pastes them alone means that one of them is a failure."""
+    line = 'time="2026-03-12T08:00:00Z" level=debug msg="failed to find disk by lun 3"'
+    assert told(f"{line}\n") == [("failed to find disk ", Level.WARNING)]
+
+
+def test_a_program_without_levels_is_read_beside_others():
+    """As etcd's last words, between the lines of systemd."""
+    head = "Mar 12 08:00:00 node-a etcd[2201]: "
+    text = f"{head}[WARNING] use the other logger\n{head}error verifying flags, expected an IP address\n"
+    assert ("error verifying flag", Level.ERROR) in told(text)
 
 
 @pytest.mark.parametrize("line", [ERRORS[0], f"{INFO}{ERRORS[0]}"])
