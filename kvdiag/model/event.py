@@ -28,6 +28,10 @@ THIS_NODE = "this node"
 """The name of the node in reports about logs that name no node."""
 
 
+NO_NAME = "unnamed"
+"""The name of a pod or volume that no line names."""
+
+
 def is_unnamed(node: str) -> bool:
     """Return whether this is a placeholder for a node that no log names."""
     return node == THIS_NODE or node.startswith(NAMELESS)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kvdiag.model.error_groups import ErrorGroup, RetriedPod, StuckSubject
+from kvdiag.model.event import NO_NAME
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
@@ -169,8 +170,9 @@ def _state(group: ErrorGroup) -> str:
 
 def _stuck_text(stuck: StuckSubject, undated: UndatedLogs, *, redact: bool) -> StuckText:
     node = f" on {stuck.node}" if stuck.node else ""
+    name = f"a {stuck.kind}" if stuck.name == NO_NAME else f"{stuck.kind} {stuck.name}"
     return StuckText(
-        name=clean(f"{stuck.kind} {stuck.name}{node}", redact=redact),
+        name=clean(f"{name}{node}", redact=redact),
         waits_for=clean(stuck.waits_for, redact=redact),
         since=moment_text(stuck.since, undated_sources((group.origin.source for group in stuck.groups), undated)),
         failure=clean(stuck.failure, redact=redact),

@@ -18,6 +18,7 @@ from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
 from kvdiag.model.error_anatomy import PLAIN, STRONG
 from kvdiag.model.error_groups import ErrorGroup
+from kvdiag.model.event import NO_NAME
 from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report, Undated
 from kvdiag.model.rule import Fix
@@ -114,6 +115,7 @@ def subject_lines(finding: Finding) -> Iterator[str]:
     where = [f"on {subject.ids['node']}"] if subject.kind is not SubjectKind.NODE and subject.ids.get("node") else []
     pod = [f"of pod {subject.ids['pod']}"] if subject.kind is not SubjectKind.POD and subject.ids.get("pod") else []
     named = f"{subject.kind} {subject.name}" if subject.key or subject.kind is not SubjectKind.NODE else subject.name
+    named = f"a {subject.kind}" if subject.name == NO_NAME else named
     part = [f"{finding.rule.same[0].replace('_', ' ')} {subject.part} of"] if subject.part else []
     is_of_cluster = bool(part) and finding.rule.same[0] == "resource"  # a claim is of no node
     yield f"resource {subject.part}" if is_of_cluster else " ".join([*part, named, *pod, *where])

@@ -9,7 +9,7 @@ from kvdiag.base.regex import lazy_regex
 if TYPE_CHECKING:
     from kvdiag.report.report_text import FindingText
 
-_LINKING = frozenset({"of", "on", "pod", "volume", "node", "sandbox", "container", "driver"})
+_LINKING = frozenset({"a", "of", "on", "pod", "volume", "node", "sandbox", "container", "driver"})
 _UUID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _DIGEST = lazy_regex(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 

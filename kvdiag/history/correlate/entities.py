@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from kvdiag.events.made_names import attachment_name, staging_path
 from kvdiag.events.names import UNNAMED, is_uid
 from kvdiag.history.correlate.identity import Identities
-from kvdiag.model.event import NAMELESS, THIS_NODE, Event
+from kvdiag.model.event import NAMELESS, NO_NAME, THIS_NODE, Event
 from kvdiag.model.timeline import Entity, History, SubjectKey, Timeline
 from kvdiag.model.values import SubjectKind
 
@@ -56,7 +56,7 @@ def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
     return Entity(
         kind=SubjectKind.POD,
         key=uid,
-        name=identities.name_of(uid) or ("unnamed" if uid == UNNAMED else uid),
+        name=identities.name_of(uid) or (NO_NAME if uid == UNNAMED else uid),
         ids=_pod_ids(uid, identities) | _node(events) | _unique_ref(events, "sandbox_id"),
     )
 
