@@ -258,3 +258,10 @@ def test_what_the_kernel_said(row, expected):
     body = read(row.encode())
     assert body is not None
     assert is_kernels(body) is expected
+
+
+def test_a_row_whose_message_was_cut_off():
+    """It is a row, and no part of the message in front of it."""
+    body = read(b"  Warning  FailedMount  4s (x7 over 36s)   kubelet   ")
+    assert body is not None
+    assert (body.fields["source"], body.message) == ("kubelet", "")

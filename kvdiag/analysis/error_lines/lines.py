@@ -337,8 +337,9 @@ class ErrorLines:
         bare = line.translate(None, _DIGITS)
         entries = tuple((number, entry) for number, entry, anchor in self._entries if anchor in bare)
         sample = line
-        is_object = line.startswith(b"{") and line.endswith(b"}")
-        if body.format not in _ONE_LINE_FORMATS and not is_object and b"\n" not in line:
+        is_whole = body.format in _ONE_LINE_FORMATS and not line.rstrip().endswith(b":")
+        is_whole = is_whole or (line.startswith(b"{") and line.endswith(b"}"))
+        if not is_whole and b"\n" not in line:
             sample = b"\n".join([line, *_below(*self._rest)])
         return self._group(GroupKey(ident, level, body.caller, words), sample, number), entries
 

@@ -50,7 +50,9 @@ _MIGHT_BE = lazy_regex(
     rb"[^\n]{0,300}?(?:Normal|Warning)[ \t]+[A-Z]\w"
     rb"|[ \t]*+(?:\d{1,5}[smhdy][^\n]{1,300}?\d[ \t]+\{[a-z]|[A-Z]\w+[ \t]+\d{1,5}[smhdy])"
 )
-_DESCRIBED = lazy_regex(rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"[ \t]+(?P<rest>\S.*)")
+_DESCRIBED = lazy_regex(
+    rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"(?:[ \t]+(?P<rest>\S.*)|[ \t]*$)"
+)  # the message may have been cut off
 _UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _REPORTERS + rb"[ \t]+(?P<rest>\S.*)")
 _LISTED = lazy_regex(
     rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
@@ -159,8 +161,8 @@ def read(body: bytes) -> Body | None:
         chosen = _chosen(body)
         return _body(*chosen) if chosen else None
     fields = {name: value.decode("utf-8", "replace") for name, value in found.groupdict().items() if value}
-    message = fields.pop("rest")
-    columns = [column.decode("utf-8", "replace") for column in _COLUMNS.split(found["rest"].rstrip())]
+    message = fields.pop("rest", "")
+    columns = [column.decode("utf-8", "replace") for column in _COLUMNS.split((found["rest"] or b"").rstrip())]
     # wide: [subobject] source message first-seen count name
     if "object" in fields and len(columns) >= 5 and _NUMBER.fullmatch(columns[-2].encode()):
         *before, message, fields["first_seen"], fields["count"], fields["name"] = columns

@@ -22,6 +22,7 @@ ERRORS = [
     "driver name disk.example.org not found in the list of registered CSI drivers",
     "command returned: Failed to parse ctrl info for nqn=nqn.2016-06.io.spdk:cnode1",
     "kubelet  Failed to create pod sandbox: rpc error: code = NotFound desc = failed to create shim: not found",
+    'MountVolume.MountDevice failed for volume "<name>" :',
     'Attach volume "vol-1" to instance "i-1" failed with volume vol-1 is not attached to i-1',
     "volume(rg#acct#share) mount //acct.example.org/share on /mnt failed with mount failed: exit status 32",
 ]
