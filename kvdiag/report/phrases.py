@@ -148,22 +148,19 @@ def nothing_found(report: Report) -> str:
 def _first_error(report: Report) -> str:
     """Return a sentence on the error that says most of why; empty in a log that goes on after it, or has many kinds."""
     groups = [group for group in report.errors.groups if group.component != SYSTEMD]
-    failed = [group for group in groups if group.level in _FAILED]
     is_excerpt = sum(reading.lines for reading in report.inputs) <= EXCERPT
-    warned = [group for group in groups if group.level not in _FAILED] if is_excerpt else []
     ends = max((reading.ends for reading in report.inputs if reading.ends is not None), default=0)
-    last, last_warned = (
-        [group for group in kind if group.is_ongoing or group.ends is None or ends - group.ends <= MINUTE]
-        if len(groups) <= FEW_ERRORS
-        else []
-        for kind in (failed, warned)
-    )
+    recent = [group for group in groups if group.is_ongoing or group.ends is None or ends - group.ends <= MINUTE]
+    recent = recent if len(groups) <= FEW_ERRORS else []
+    last = [group for group in recent if group.level in _FAILED]
+    warned = [group for group in recent if group.level not in _FAILED and is_excerpt]
+    failed = (group for group in groups if group.level in _FAILED)
     sure = [group for group in failed if group.level is Level.FATAL or group.component in DRIVERS]
-    for least, candidates in ((STRONG, (*sure, *last, *last_warned)), (PLAIN, last or last_warned)):
+    for least, candidates in ((STRONG, (*sure, *last, *warned)), (PLAIN, last or warned)):
         for group in candidates:
             if group.anatomy and group.anatomy.strength >= least:
                 return f"No rule matches. {_which_line(group)} names a cause: {group.anatomy.sentence}."
-    for group in last or last_warned:
+    for group in last or warned:
         if group.anatomy and group.anatomy.quoted:
             return f"No rule matches. {_which_line(group)} says: “{group.anatomy.quoted}”."
     return ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kvdiag.analysis.error_lines.suspects import LevelMarks
-from kvdiag.analysis.error_lines.unmarked import NONE_UNMARKED, SHORT_LOG, reported, unmarked
+from kvdiag.analysis.error_lines.unmarked import ShortText, reported
 from kvdiag.analysis.error_lines.wording import fold_message
 from kvdiag.base.clock import HOUR
 from kvdiag.base.errors import describe_fault
@@ -133,7 +133,7 @@ class ErrorLines:
         Failures at level info count in the only log of a case, and not in a part of it.
         """
         self._entries = [(n, one, one.anchor.translate(None, _DIGITS)) for n, one in enumerate(entries, start=1)]
-        self._quota, self._marks, self._is_only = quota, marks, is_only
+        self._quota, self._marks = quota, marks
         self.faults: dict[str, int] = {}  # faults of kvdiag itself, each with the first line that was lost
         self._similar: dict[tuple[str, Level, bytes, bytes], _Similar] = {}
         self._same: dict[tuple[str, Level, bytes, int], tuple[int, int]] = {}  # key: hash of the words
@@ -141,8 +141,7 @@ class ErrorLines:
         self._last, self._crash = NO_TIME, -OPENING
         self.groups: list[LineGroup] = [LineGroup(GroupKey("", Level.WARNING, "", ""), 0, b"")]
         self._below, self._rest = 0, (b"", 0)  # the number of lines below, and where they begin
-        self._room = 0  # bytes that are left of a short text
-        self._levels: set[Level | None] = set()  # of its lines
+        self._short = ShortText(is_only=is_only)
         self._unmarked: Level | None = None  # of a line that reports a failure although no level says so
         self.below = array("H")  # number of further lines of a value that begins on the line
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
@@ -154,16 +153,11 @@ class ErrorLines:
 
     def add_block(self, block: Block, line_of: Callable[[int], int], stamper: TimestampReader) -> None:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
-        self._room = (self._room if block.first_line else SHORT_LOG) - len(block.data)
         places: dict[tuple[int, int], Level | None] = dict.fromkeys(self._marks.suspects(block.data, block.lines))
-        found = unmarked(block) if self._room >= 0 else NONE_UNMARKED
-        self._levels |= found.levels
-        bare = found.failures.get(None, ()) if self._levels == {None} else found.of_programs if self._is_only else ()
-        places |= dict.fromkeys(bare, Level.ERROR)
+        places |= dict.fromkeys(self._short.errors(block), Level.ERROR)
         self._add_lines(places, block, line_of, stamper)
-        if self._is_only and all(group.key.level is Level.INFO for group in self.groups[1:]):
-            level = Level.DEBUG if self._levels == {Level.DEBUG} else Level.INFO
-            self._add_lines(dict.fromkeys(found.failures.get(level, ()), Level.INFO), block, line_of, stamper)
+        if all(group.key.level is Level.INFO for group in self.groups[1:]):
+            self._add_lines(dict.fromkeys(self._short.others(), Level.INFO), block, line_of, stamper)
 
     def _add_lines(
         self,

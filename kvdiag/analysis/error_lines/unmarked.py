@@ -9,21 +9,19 @@ Only their words can say that they report a failure. Of level debug they count w
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from kvdiag.analysis.error_lines.suspects import reports_failure
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import eventtable
-from kvdiag.formats.bodies.registry import read_body
+from kvdiag.formats.bodies.registry import CHATTER, UNREAD, classify, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.model.error_anatomy import PLAIN, STRONG
-from kvdiag.model.record import Body
 from kvdiag.model.values import Level
+
+Place: TypeAlias = tuple[int, int]  # begin and end of a line in its block
 
 SHORT_LOG = 32 << 10  # bytes; a longer text is a log, where a failure at level info mostly was retried
 _LONGEST_LINE = 8 << 10
@@ -46,44 +44,63 @@ def reported(line: bytes) -> Level | None:
     return Level.ERROR if b"rpc error" in line and b"Warning" not in line else Level.WARNING
 
 
-class Unmarked(NamedTuple):
-    """The levels of the lines of a block, and by level the begin and end of each that reports a failure by its words.
+class ShortText:
+    """The failures in a short text: call `errors` for each block, and `others` if the text has no error by then.
 
-    A line of a program that prints no levels has the level None; `of_programs` are those in a journal, which names the
-    program. Elsewhere such a line may be a part of the message before it.
+    Of a log that is one of several, only the levels count.
     """
 
-    levels: AbstractSet[Level | None]
-    failures: Mapping[Level | None, Sequence[tuple[int, int]]]
-    of_programs: Sequence[tuple[int, int]]
+    def __init__(self, *, is_only: bool) -> None:
+        self._is_only, self._is_log = is_only, False
+        self._room = 0  # bytes that are left
+        self._levels: set[Level | None] = set()
+        self._lines: Sequence[_Line] = ()
+
+    def errors(self, block: Block) -> Iterator[Place]:
+        """Yield the failures of a text without any known format, or of programs that a journal names.
+
+        Elsewhere in a log a line without a level may be a part of the message before it.
+        """
+        self._room = (self._room if block.first_line else SHORT_LOG) - len(block.data)
+        self._is_log = self._is_log or (self._room >= 0 and _is_log(block))
+        self._lines = list(_lines(block)) if self._room >= 0 and (self._is_only or not self._is_log) else ()
+        self._levels |= {line.level for line in self._lines if line.message}
+        wanted = (line for line in self._lines if line.is_of_program or not self._is_log)
+        return (line.place for line in wanted if _is_failure(line.message))
+
+    def others(self) -> Iterator[Place]:
+        """Yield the failures of the last block that no level marks; of level debug only where all lines are."""
+        is_debug = self._levels == {Level.DEBUG}
+        wanted = (line for line in self._lines if is_debug or line.level is not Level.DEBUG)
+        return (line.place for line in wanted if self._is_only and _is_failure(line.message))
 
 
-NONE_UNMARKED = Unmarked(frozenset(), MappingProxyType({}), ())
+def _is_log(block: Block) -> bool:
+    """Return whether a block has a line of a known format."""
+    return any(classify(line.strip()) not in {UNREAD, CHATTER} for line in block.data.split(b"\n"))
 
 
-def unmarked(block: Block) -> Unmarked:
-    """Read all lines of a block, which is slow."""
-    begin, levels, found, of_programs = 0, set(), defaultdict(list), []
+class _Line(NamedTuple):
+    """A line; no message for an event, which has a type of its own; of a program that prints no levels, as etcd."""
+
+    place: Place
+    level: Level | None
+    message: str
+    is_of_program: bool
+
+
+def _lines(block: Block) -> Iterator[_Line]:
+    begin = 0
     for line in block.data.split(b"\n"):
         peeled = peel(line[:_LONGEST_LINE].strip())
-        body = read_body(peeled.body)
-        level = body.level if body is not None else None
-        message = _message(peeled.body, body)
-        if message:
-            levels.add(level)
-        if _is_failure(message):
-            place = begin, begin + len(line)
-            found[level].append(place)
-            of_programs += [place] if body is None and peeled.ident else []
+        body, place = read_body(peeled.body), (begin, begin + len(line))
+        if body is None:
+            yield _Line(place, None, peeled.body.decode("utf-8", "replace"), bool(peeled.ident))
+        else:
+            yield _Line(
+                place, body.level, "" if body.format in eventtable.FORMATS else body.message, is_of_program=False
+            )
         begin += len(line) + 1
-    return Unmarked(levels, found, of_programs)
-
-
-def _message(text: bytes, body: Body | None) -> str:
-    """Return the message of a line; empty for an event, which has a type of its own."""
-    if body is None:
-        return text.decode("utf-8", "replace")
-    return "" if body.format in eventtable.FORMATS else body.message
 
 
 def _is_failure(text: str) -> bool:

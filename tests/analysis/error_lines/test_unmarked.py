@@ -80,6 +80,13 @@ def test_some_lines_are_no_failure_whatever_they_say(line):
     assert not told(f"{STARTED}\n{line}\n")
 
 
+def test_several_logs_of_containers_have_no_errors_without_a_level(tmp_path):
+    """A program's words alone are no error where its log is one of many."""
+    for name in ("one.log", "two.log"):
+        (tmp_path / name).write_text(f"2026-03-12T08:00:00.000000000Z stdout F {ERRORS[0]}\n" * 3, "utf-8")
+    assert not analyze(tmp_path).errors.groups
+
+
 def test_lines_of_level_debug_alone_are_read():
     """Who pastes them alone means that one of them is a failure."""
     line = 'time="2026-03-12T08:00:00Z" level=debug msg="failed to find disk by lun 3"'
