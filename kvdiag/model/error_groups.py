@@ -36,12 +36,13 @@ class ErrorGroup(NamedTuple):
 
 
 class RetriedPod(NamedTuple):
-    """A pod without a finding that failed `count` times between two times (microseconds UTC)."""
+    """A pod without a finding that failed `count` times between two times (microseconds UTC) in logs of `sources`."""
 
     pod: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     begins: int
     ends: int
+    sources: tuple[str, ...]
     is_ongoing: bool
 
 

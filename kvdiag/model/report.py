@@ -207,6 +207,7 @@ class Scale(StrEnum):
     AGE = auto()
     UPTIME = auto()
     LINE = auto()
+    MIXED = auto()  # of several logs, each counts from another moment
 
 
 class Undated(NamedTuple):

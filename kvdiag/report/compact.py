@@ -28,7 +28,7 @@ def line(finding: FindingText) -> str:
         finding.rule,
         finding.subject.name_on_node,
         *([finding.lines[0].place] if finding.lines else []),
-        rfc3339(finding.begins, "seconds"),
+        *([rfc3339(finding.begins, "seconds")] if finding.undated is None else []),
         *([finding.state_word] if finding.state_word else []),
         *([f"{finding.count}x"] if finding.count > 1 else []),
     ]

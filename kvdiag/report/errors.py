@@ -12,14 +12,12 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TextIO
 
-from kvdiag.model.error_groups import RetriedPod
 from kvdiag.model.report import Report
 from kvdiag.report import RenderOptions
-from kvdiag.report.line_text import ErrorsText, ErrorText, StuckText
+from kvdiag.report.line_text import ErrorsText, ErrorText, RetriedText, StuckText
 from kvdiag.report.phrases import count_noun
 from kvdiag.report.screen import Piece, Screen, cut_middle
 from kvdiag.report.short import short_ids
-from kvdiag.report.times import short_span
 
 FIRST = 5  # groups and pods that a report lists, unless -v
 FIRST_BESIDE = 2  # beside a finding, one line each
@@ -163,5 +161,5 @@ def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, 
         screen.line(Piece(" " * indent + line))
 
 
-def _pod(pod: RetriedPod) -> str:
-    return f"{'ongoing' if pod.is_ongoing else 'stopped'}  {pod.pod}  {pod.count}×  {short_span(pod.begins, pod.ends)}"
+def _pod(pod: RetriedText) -> str:
+    return f"{'ongoing' if pod.is_ongoing else 'stopped'}  {pod.pod}  {pod.count}×  {pod.when}"

@@ -73,6 +73,15 @@ class StuckText(NamedTuple):
         return f"waits for {self.waits_for}{since}{failed}"
 
 
+class RetriedText(NamedTuple):
+    """A pod without a finding that fails again and again, how often, and when."""
+
+    pod: SafeText
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    when: str
+    is_ongoing: bool
+
+
 class FindingLine(NamedTuple):
     """A finding in a list about one subject, its cause (empty if there is none), and the command that explains it."""
 
@@ -96,9 +105,9 @@ class ErrorsText:
         return [self._group(group) for group in self._errors.groups]
 
     @cached_property
-    def retried(self) -> Sequence[RetriedPod]:
+    def retried(self) -> Sequence[RetriedText]:
         """Pods that fail again and again without a finding."""
-        return [pod._replace(pod=clean(pod.pod, redact=self._redact)) for pod in self._errors.retried]
+        return [_retried_text(pod, self._undated, redact=self._redact) for pod in self._errors.retried]
 
     @cached_property
     def stuck(self) -> Sequence[StuckText]:
@@ -166,6 +175,11 @@ def _state(group: ErrorGroup) -> str:
     if group.is_ongoing or group.count < 2:
         return "ongoing" if group.is_ongoing else "once"
     return "repeated" if group.begins is None else "stopped"
+
+
+def _retried_text(pod: RetriedPod, undated: UndatedLogs, *, redact: bool) -> RetriedText:
+    when = short_span(pod.begins, pod.ends, undated_sources(pod.sources, undated))
+    return RetriedText(clean(pod.pod, redact=redact), pod.count, when, pod.is_ongoing)
 
 
 def _stuck_text(stuck: StuckSubject, undated: UndatedLogs, *, redact: bool) -> StuckText:

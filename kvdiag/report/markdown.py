@@ -12,7 +12,7 @@ from kvdiag.report.phrases import explain_command
 from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.short import named, short_ids
-from kvdiag.report.times import format_time
+from kvdiag.report.times import moment_text
 
 LARGEST = 60_000  # bytes of a comment; GitHub takes 65,536 characters
 SPARE = 500  # bytes for the head of the table, and for what did not fit
@@ -67,7 +67,7 @@ def _row(finding: FindingText) -> str:
         escape_markdown(short_ids(finding.row_title) + _sure(finding)),
         code(short_ids(finding.subject.short)),
         finding.state_word,
-        format_time(finding.begins),
+        moment_text(finding.begins, finding.undated).removesuffix(" UTC"),
         str(finding.count),
     )
     return f"| {' | '.join(cells)} |"

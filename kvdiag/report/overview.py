@@ -11,6 +11,7 @@ from kvdiag.model.values import Severity
 from kvdiag.report.report_text import Findings, FindingText
 from kvdiag.report.screen import Screen, cut
 from kvdiag.report.short import short_ids
+from kvdiag.report.times import scale_text
 
 MOST_OBJECT = 22  # columns on a narrow terminal: a namespace and a pod of a Deployment take two lines
 MOST_FAILURE = 90  # characters of a failure: four lines of a terminal; the whole is above the failure itself
@@ -31,7 +32,7 @@ def draw_overview(failures: Findings, screen: Screen) -> None:
         table.add_column(name, no_wrap=True)
     table.add_column("COUNT", no_wrap=True, justify="right")
     rows = list(shown)
-    is_long = len({to_datetime(one.begins).date() for one in rows}) > 1
+    is_long = len({to_datetime(one.begins).date() for one in rows if one.undated is None}) > 1
     for finding in rows:
         table.add_row(*map(Text, cells(finding, is_long=is_long)))
     screen.draw(table)
@@ -52,6 +53,12 @@ def cells(finding: FindingText, *, is_long: bool) -> tuple[str, ...]:
         short_ids(finding.subject.short),
         cut(short_ids(finding.row_title), MOST_FAILURE) + (" (possible)" if finding.is_possible else ""),
         finding.state_word,
-        to_datetime(finding.begins).strftime("%m-%d %H:%M:%S" if is_long else "%H:%M:%S"),
+        _since(finding, is_long=is_long),
         str(finding.count),
     )
+
+
+def _since(finding: FindingText, *, is_long: bool) -> str:
+    if finding.undated is not None:
+        return scale_text(finding.begins, finding.undated)
+    return to_datetime(finding.begins).strftime("%m-%d %H:%M:%S" if is_long else "%H:%M:%S")

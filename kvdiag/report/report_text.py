@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple, overload
 
 from kvdiag.model.error_groups import Histogram
-from kvdiag.model.report import Finding, Need, Report
+from kvdiag.model.report import Finding, Need, Report, Undated
 from kvdiag.model.rule import Fix
 from kvdiag.model.values import Severity, State, Verdict
 from kvdiag.report.incidents import (
@@ -40,7 +40,7 @@ from kvdiag.report.phrases import (
     verdict,
     versions_seen,
 )
-from kvdiag.report.times import format_span, span_sentence, undated_finding, undated_logs
+from kvdiag.report.times import format_span, span_sentence, undated_incident, undated_logs
 from kvdiag.safe.clean import SafeText, clean
 
 LONGEST_REASON = 40  # characters of what a sentence ends with: enough to find it in a log line
@@ -102,7 +102,8 @@ class FindingText(NamedTuple):
 
     `title` names the object, `row_title` does not, for a table that has it beside. `state` is a sentence, `state_word`
     one word or empty.
-    Times are microseconds UTC. `best_line` shows the fault best among `lines`.
+    Times are microseconds UTC, which are assumed if the fault is `undated`. `best_line` shows the fault best among
+    `lines`.
     """
 
     key: SafeText
@@ -116,6 +117,7 @@ class FindingText(NamedTuple):
     state: SafeText
     state_word: str
     begins: int
+    undated: Undated | None
     ends: int
     healed: int | None
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
@@ -252,7 +254,7 @@ class ReportText:
         lines = tuple(line_text(one, self._undated, redact=self._redact) for one in finding.evidence)
         reason = _reason(finding)
         whole_finding = merged_finding(incident)
-        undated = undated_finding(finding, self._undated)
+        undated = undated_incident(incident, self._undated)
         return FindingText(
             key=safe(finding.key),
             rule=safe(finding.rule.name),
@@ -262,9 +264,10 @@ class ReportText:
             title=safe(whole_finding.title),
             row_title=safe(whole_finding.row_title),
             subject=self._subject(incident),
-            state=safe(span_sentence(whole_finding, undated)),
+            state=safe(span_sentence(incident, undated)),
             state_word="" if finding.state is State.UNKNOWN else str(finding.state),
             begins=whole_finding.begins,
+            undated=undated,
             ends=whole_finding.ends,
             healed=whole_finding.healed,
             count=whole_finding.count,

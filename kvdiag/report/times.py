@@ -13,12 +13,15 @@ from typing import TypeAlias
 from kvdiag.base.clock import DAY, SECOND, format_clock, format_duration, to_datetime
 from kvdiag.model.report import Finding, Reading, Scale, Undated
 from kvdiag.model.values import State
+from kvdiag.report.incidents import Incident, merged_finding
 
 UndatedLogs: TypeAlias = Mapping[str, Undated]  # by the name of the log
 NONE_UNDATED: UndatedLogs = MappingProxyType({})
 
 _BEFORE = "before the rows were printed"
-_SCALES = {Scale.AGE: "ages, no dates", Scale.UPTIME: "uptimes, no dates", Scale.LINE: "no times"}
+_SCALES = {Scale.AGE: "ages, no dates", Scale.UPTIME: "uptimes, no dates", Scale.LINE: "no times read"}
+_WITHOUT_TIME = {Scale.LINE, Scale.MIXED}
+_MIXED = Undated(Scale.MIXED, 0)
 
 
 def undated_logs(readings: Sequence[Reading]) -> UndatedLogs:
@@ -26,25 +29,32 @@ def undated_logs(readings: Sequence[Reading]) -> UndatedLogs:
     return {reading.source: reading.undated for reading in readings if reading.undated is not None}
 
 
-def undated_finding(finding: Finding, logs: UndatedLogs) -> Undated | None:
-    """Return how the logs of a finding count time; None if one of them has dates."""
-    return undated_sources((one.event.origin.source for one in finding.evidence), logs)
+def undated_incident(incident: Incident, logs: UndatedLogs) -> Undated | None:
+    """Return how the logs of an incident count time; None if its first line has a date."""
+    events = [one.event for finding in incident for one in finding.evidence]
+    undated = undated_sources((event.origin.source for event in events), logs)
+    if undated == _MIXED and min(events, key=lambda event: event.time).origin.source not in logs:
+        return None
+    return undated
 
 
 def undated_sources(sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
-    """Return how these logs count time, all of them alike; None if one of them has dates."""
+    """Return how these logs count time; None if they have dates."""
     found = {logs.get(source) for source in sources}
-    return found.pop() if len(found) == 1 else None
+    if len(found) > 1:
+        return _MIXED
+    return found.pop() if found else None
 
 
-def span_sentence(finding: Finding, undated: Undated | None = None) -> str:
+def span_sentence(incident: Incident, undated: Undated | None = None) -> str:
     """Return the state at the end of the logs, the start, the count and the duration of a fault as a sentence."""
+    finding = merged_finding(incident)
     begins, lasted = moment_text(finding.begins, undated), finding.ends - finding.begins
     took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
     state = _state(finding, undated)
     if not begins:
-        times = f"{finding.count} times; the lines have" if finding.count > 1 else "Once; the line has"
-        return f"{state} {times} no time.".lstrip()
+        times = f"{finding.count} times" if finding.count > 1 else "Once"
+        return f"{state} {times}; no {'common time' if undated == _MIXED else 'time read'}.".lstrip()
     if finding.count < 2 and finding.healed is None and finding.deleted is None:
         once = f"Once, {begins}." if not took else f"Began {begins}, seen for {format_duration(lasted)}."
         return f"{once} {state}".rstrip()
@@ -72,7 +82,7 @@ def moment_text(stamp: int, undated: Undated | None = None) -> str:
     """Return a time as `2026-11-20 20:39:21 UTC`, `3m before the rows were printed`, `2h after boot`; or nothing."""
     if undated is None:
         return f"{format_time(stamp)} UTC"
-    if undated.scale is Scale.LINE:
+    if undated.scale in _WITHOUT_TIME:
         return ""
     took = format_duration(abs(stamp - undated.zero))
     return f"{took} {_BEFORE}" if undated.scale is Scale.AGE else f"{took} after boot"
@@ -80,9 +90,12 @@ def moment_text(stamp: int, undated: Undated | None = None) -> str:
 
 def clock_text(stamp: int, undated: Undated | None = None) -> str:
     """Return the time beside a line: `20:39:21.779`, `age 3m`, `uptime 2h5m`, or nothing if the line has none."""
-    if undated is None:
-        return format_clock(stamp)
-    if undated.scale is Scale.LINE:
+    return format_clock(stamp) if undated is None else scale_text(stamp, undated)
+
+
+def scale_text(stamp: int, undated: Undated) -> str:
+    """Return `age 3m`, `uptime 2h5m`, or nothing."""
+    if undated.scale in _WITHOUT_TIME:
         return ""
     return f"{undated.scale} {format_duration(abs(stamp - undated.zero))}"
 
@@ -99,7 +112,7 @@ def read_span(readings: Sequence[Reading]) -> str:
 
 def short_span(begins: int | None, ends: int | None, undated: Undated | None = None) -> str:
     """Return the time span in the shortest clear form: the date only if the span crosses midnight."""
-    if begins is None or ends is None or (undated is not None and undated.scale is Scale.LINE):
+    if begins is None or ends is None or (undated is not None and undated.scale in _WITHOUT_TIME):
         return "no time"
     if undated is not None:
         first_text, last_text = clock_text(begins, undated), clock_text(ends, undated)

@@ -147,6 +147,12 @@ def test_the_kernels_own_time_is_the_least() -> None:
     assert peel(b"[  759.689531] n kubelet[1432]: " + KLOG).stamp is None
 
 
+@pytest.mark.parametrize("line", [KLOG, LOGRUS, b"WARN[0003] it failed", b"INFO[2024-07-15T03:49:34Z] it starts"])
+def test_an_indented_log(line: bytes) -> None:
+    """A log that was pasted as a block has blanks before each line."""
+    assert peel(b"    " + line) == Peeled(line)
+
+
 @pytest.mark.parametrize("line", [b"2024-07-15T03:49:34Z Error: foo", b"2024-07-15T03:49:34Z some word: foo"])
 def test_words_after_a_date_are_no_sender(line: bytes) -> None:
     """After a full date a word with a colon is only a program when it is known as one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -22,7 +23,7 @@ DATE = re.compile(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d")
     [
         (AGES, "Began 12m before the rows were printed: 2 times in 3m.", "3 lines, ages, no dates"),
         (UPTIMES, "2h5m after boot", "2 lines, uptimes, no dates"),
-        (NO_TIMES, "Once; the line has no time.", "1 lines, no times"),
+        (NO_TIMES, "Once; no time read.", "1 lines, no times read"),
     ],
     ids=["ages", "uptimes", "no times"],
 )
@@ -33,3 +34,31 @@ def test_a_log_without_dates_gets_none(kvdiag, tmp_path, text, said, read):
     assert said in " ".join(shown.split())
     assert read in shown
     assert not DATE.search(shown), shown
+
+
+ROWS = """  Type     Reason            Age                  From               Message
+  ----     ------            ----                 ----               -------
+  Warning  FailedMount       2m12s (x8 over 20m)  kubelet            MountVolume.SetUp failed for volume "cfg" : \
+secret "web-tls" not found
+  Warning  FailedScheduling  25m                  default-scheduler  0/3 nodes are available: 3 Insufficient memory.
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "compact"])
+def test_tables_have_ages_too(kvdiag, tmp_path, output):
+    """So do the rows of several failures."""
+    (tmp_path / "node.log").write_text(ROWS)
+    shown = kvdiag("analyze", "-o", output, "node.log", cwd=tmp_path).stdout
+    assert "web-tls" in shown
+    assert not DATE.search(shown), shown
+
+
+def test_logs_of_ages_that_were_printed_at_two_times(kvdiag, tmp_path):
+    """The ages of two logs have no common moment: neither a start nor a duration follows from both."""
+    for name, day in (("a.log", 10), ("b.log", 11)):
+        (tmp_path / name).write_text(ROWS)
+        os.utime(tmp_path / name, (day * 86_400, day * 86_400))
+    shown = kvdiag("analyze", "a.log", "b.log", cwd=tmp_path).stdout
+    assert "times; no common time." in shown
+    assert not DATE.search(shown), shown
+    assert " in 1d" not in shown

@@ -43,7 +43,7 @@ def retried_pods(
             times = [(clock.utc(one.stamp, one.line), one) for one in failures]
             inside = [(time, one) for time, one in times if scope.covers(time, time) and not is_unanchored(time)]
             if inside:
-                pods[name] = _merged(pods.get(name), name, inside, end_of(log, clock, scope))
+                pods[name] = _merged(pods.get(name), name, inside, log.source, end_of(log, clock, scope))
     often = [pod for pod in pods.values() if pod.count >= LEAST]
     return tuple(sorted(often, key=lambda pod: (not pod.is_ongoing, -pod.count, pod.pod))[:MOST_NAMED])
 
@@ -81,11 +81,11 @@ def _count(failures: Iterable[RawEvent]) -> int:
 
 
 def _merged(
-    before: RetriedPod | None, name: str, failures: Sequence[tuple[int, RawEvent]], end: int | None
+    before: RetriedPod | None, name: str, failures: Sequence[tuple[int, RawEvent]], source: str, end: int | None
 ) -> RetriedPod:
     times, count = [time for time, _ in failures], _count(one for _, one in failures)
     begins, ends = min(times), max(times)
-    now = RetriedPod(name, count, begins, ends, is_ongoing=is_ongoing(count, begins, ends, end))
+    now = RetriedPod(name, count, begins, ends, (source,), is_ongoing=is_ongoing(count, begins, ends, end))
     if before is None:
         return now
     return RetriedPod(
@@ -93,5 +93,6 @@ def _merged(
         max(before.count, count),  # two logs contain the same failures
         min(before.begins, begins),
         max(before.ends, ends),
+        (*before.sources, source),
         is_ongoing=before.is_ongoing or now.is_ongoing,
     )

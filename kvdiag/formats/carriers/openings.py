@@ -9,7 +9,10 @@ from __future__ import annotations
 
 KLOG = rb"[IWEF]\d{4} \d\d:\d\d:\d\d"
 # The beginning of a log line without carrier.
-HEAD = rb"(?:" + KLOG + rb'|time="|level=[a-z]|\{"|(?:[IWEF] )?[\w.\-]+\.go:\d+\] )'
+HEAD = (
+    rb"(?:" + KLOG + rb'|time="|level=[a-z]|\{"|(?:[IWEF] )?[\w.\-]+\.go:\d+\] '
+    rb"|(?:TRAC|DEBU|INFO|WARN|ERRO|FATA|PANI)\[\d)"
+)
 # Months: ASCII, with a dot (nov.), with an accent (févr.), a number and a sign (6月).
 MONTH = rb"(?:[A-Za-z][A-Za-z\x80-\xff]{2,6}\.?|\d{1,2}[\x80-\xff]{2,6})"
 TIMED = rb"(?:" + MONTH + rb" [ \d]?\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"

@@ -23,7 +23,7 @@ from kvdiag.report.times import (
     format_time,
     moment_text,
     span_sentence,
-    undated_finding,
+    undated_incident,
 )
 from kvdiag.safe.clean import SafeText, clean, shortened
 
@@ -80,7 +80,7 @@ class FindingRenderer:
             title=finding.row_title + sure,
             heading=finding.title + sure,
             subject=_subject_text(incident),
-            when=moment_text(finding.begins, undated_finding(finding, self._undated)).removesuffix(" UTC"),
+            when=moment_text(finding.begins, undated_incident(incident, self._undated)).removesuffix(" UTC"),
             kind=str(finding.subject.kind),
             node=_node(finding),
             rule=finding.rule.name,
@@ -88,13 +88,13 @@ class FindingRenderer:
 
     def _full_finding(self, incident: Incident) -> FullFinding:
         finding, merged, redact = incident[0], merged_finding(incident), self._options.redact
-        undated = undated_finding(finding, self._undated)
+        undated = undated_incident(incident, self._undated)
         named = subject_lines(finding) if len(incident) == 1 else [_victims(incident)]
         evidence = tuple(self._line(one.event, event_label(one.event), one.total) for one in finding.evidence)
         return FullFinding(
             row=self._row(incident, merged),
             id=finding.rule.id,
-            span=span_sentence(merged, undated),
+            span=span_sentence(incident, undated),
             subjects=tuple(shortened(self._clean(line), LONGEST_NAMES) for line in named if line),
             says=finding.texts.all.says,
             cause=tuple(" ".join(part.split()) for part in finding.texts.all.cause.split("\n\n")),
