@@ -111,7 +111,7 @@ _PUBLISHED = lazy_regex(
 _MOUNT = lazy_regex(
     rb"(/[^\s\[\]\"\\:,']{0,256}/pods/("
     + _UUID
-    + rb")/volumes/kubernetes\.io~[-a-z]{1,64}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
+    + rb")/volumes/[-.0-9A-Za-z_]{1,253}~[-.0-9A-Za-z_]{1,253}/([-.0-9A-Za-z_]{1,253})(?:/mount)?)"
 )
 _BLOCK_PUBLISHED = lazy_regex(
     rb"kubernetes\.io/csi/volumeDevices/(?:publish/)?([-.0-9A-Za-z_]{1,253})(?:/dev)?/(" + _UUID + rb")(?![-0-9A-Za-z])"
@@ -203,7 +203,7 @@ def _message_end(text: bytes) -> int:
 
 def mounts_in(error: bytes) -> tuple[Ref, ...]:
     """Return the target path in an error, with its pod and volume; empty if it has several volumes."""
-    if b"/volumes/kubernetes.io~" not in error:
+    if b"/volumes/" not in error:
         return ()
     paths = {(found[2], found[3]): _mounted_at(found[1]) for found in _MOUNT.finditer(error[: 16 * MAX_NAME])}
     return refs_of("target_path", next(iter(paths.values()))) if len(paths) == 1 else ()

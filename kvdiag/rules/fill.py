@@ -14,7 +14,7 @@ from functools import lru_cache
 from kvdiag.base.clock import format_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.safe_values import unsafe_slots
-from kvdiag.events.names import UNNAMED
+from kvdiag.events.names import UNNAMED, mounts_in
 from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
@@ -38,6 +38,7 @@ FINDERS: Mapping[str, str] = {
     "sandbox_id": "{crictl} pods",
 }
 """By the name of a value the command that lists such values, for a command whose value is not in the logs."""
+SLOT_WORDS = {"spec_name": "volume name", "from_node": "old node", "to_node": "new node"}
 GENERIC_NAMES = {"pod": "a pod", "volume": "a volume"}  # used if no line names one
 _ARTICLES = ("a ", "the ")  # a sentence that begins so begins with what stands for a name
 LONGEST_NAME = (
@@ -67,6 +68,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
     values.update(_names_of_pod({event.ref("pod") for event in evidence} - {""}))
+    if not values.get("target_path"):
+        values.update(ref for event in evidence for ref in mounts_in(event.logged))
     values["text"] = next((values[name] for name in ("error", "reason", "message") if values.get(name)), "")
     values.update(entity.ids)
     if entity.key != UNNAMED:
@@ -175,7 +178,7 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
         run, missing = limited(run, known), _missing_slots(limited(run, known), known)
         finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
         withheld = "" if finder else _withheld_reason(run, known)
-        more = f" These logs do not show the {_join_names(missing)}; this lists it:" if finder else ""
+        more = f" No {_join_names(missing)} was found in these logs; this lists them:" if finder else ""
         filled = "" if withheld else command(finder or run, known)
         if filled.startswith(REMARK):
             filled, withheld = "", filled.removeprefix(REMARK).partition(" | ")[0]
@@ -202,11 +205,11 @@ def _withheld_reason(run: str, values: Mapping[str, str]) -> str:
     if wrong := _join_names(unsafe_slots(_slots_of(run), values)):
         return f"no command: the {wrong} in the log has an unexpected form"
     missing = _join_names(_missing_slots(run, values))
-    return f"no command: these logs do not show the {missing}" if missing else ""
+    return f"no command: no {missing} was found in these logs" if missing else ""
 
 
 def _join_names(slots: Iterable[str]) -> str:
-    return ", ".join(slot.replace("_", " ") for slot in slots)
+    return " or ".join(SLOT_WORDS.get(slot) or slot.replace("_", " ") for slot in slots)
 
 
 def _slots_of(text: str) -> Iterator[str]:

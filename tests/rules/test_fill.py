@@ -20,6 +20,7 @@ from kvdiag.model.values import SubjectKind
 from kvdiag.rules.distribution import default_dialect
 from kvdiag.rules.fill import (
     LONGEST_VALUE,
+    SLOT_WORDS,
     command,
     fixed_words,
     fixes,
@@ -74,7 +75,8 @@ def test_a_hostile_name_is_in_no_command(name):
     wanted = sorted(set(SLOTS))
     told = [fix for slot in wanted for fix in fixes(umount(slot), {slot: name}, default_dialect())]
     assert [(fix.run, fix.withheld) for fix in told] == [
-        ("", f"no command: the {slot.replace('_', ' ')} in the log has an unexpected form") for slot in wanted
+        ("", f"no command: the {SLOT_WORDS.get(slot, slot.replace('_', ' '))} in the log has an unexpected form")
+        for slot in wanted
     ]
 
 
@@ -302,11 +304,11 @@ ATTACHER = (
 @pytest.mark.parametrize(
     ("run", "after", "said", "command", "withheld"),
     [
-        ("umount {staging_path}", "unused", {}, "", "no command: these logs do not show the staging path"),
-        ("kubectl cordon {from_node}", "sure", {"from_node": "(node of a.log)"}, "", "no command: these logs do not show the from node"),
+        ("umount {staging_path}", "unused", {}, "", "no command: no staging path was found in these logs"),
+        ("kubectl cordon {from_node}", "sure", {"from_node": "(node of a.log)"}, "", "no command: no old node was found in these logs"),
         ("findmnt {staging_path}", "", {}, "findmnt --list --output TARGET,SOURCE", ""),
         ("kubectl describe node {node}", "", {"node": "this node"}, "kubectl get nodes", ""),
-        ("{host} ls -l {device}", "", {}, "", "no command: these logs do not show the device"),
+        ("{host} ls -l {device}", "", {}, "", "no command: no device was found in these logs"),
         ("{logs:attacher}", "", {"since_time": "2026-07-01T00:00:00Z"}, ATTACHER.replace("; done", " --since-time=2026-07-01T00:00:00Z; done"), ""),
         ("{logs:attacher}", "", {}, ATTACHER, ""),
         ("kubectl get pods -A --field-selector spec.nodeName={node}", "", {}, "kubectl get pods -A", ""),
@@ -327,3 +329,14 @@ def test_the_one_pod_that_the_lines_name_is_in_the_commands():
     assert command("kubectl get pod -n {namespace} {pod_name}", said) == "kubectl get pod -n shop web-0"
     said = slot_values(entity, [web, db], 2, 0, 0)
     assert {"namespace", "pod_name"}.isdisjoint(said)
+
+
+def test_the_mount_point_that_a_line_shows_is_in_the_commands():
+    """Whatever kind of volume it is; where lines show two, none is chosen."""
+    folder = "/var/lib/kubelet/pods/1f2e3d4c-0a1b-4c5d-8e6f-7a8b9c0d1e2f/volumes"
+    entity = Entity(SubjectKind.NODE, "n1", "n1", {"node": "n1"})
+    flex, csi = f"{folder}/acme~cifs/docs", f"{folder}/kubernetes.io~csi/pvc-1/mount"
+    said = slot_values(entity, [event(1)._replace(texts=[f"umount: {flex}: target is busy".encode()])], 1, 0, 0)
+    assert command("findmnt --mountpoint {target_path}", said) == f"findmnt --mountpoint '{flex}'"
+    said = slot_values(entity, [event(1)._replace(texts=[f"{flex}: busy, {csi}: busy".encode()])], 1, 0, 0)
+    assert "target_path" not in said
