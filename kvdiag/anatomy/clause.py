@@ -33,7 +33,10 @@ _TONIC = lazy_regex(
 )  # a status of gRPC in Rust
 _AZURE = lazy_regex(r"Code=\"\w{1,80}\" Message=\"([^\"\n]{4,400})\"")  # as autorest prints an error of Azure
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
-_IN_BRACKETS = lazy_regex(r", err \(([^\n]{3,400})\)\Z")  # behind values that Go printed with %v
+_IN_BRACKETS = lazy_regex(
+    r"(?:, err \(|\(error \")([^\n]{3,400}?)(?:\", ServerName \"[^\"\n]{0,253}\")?\)\Z"
+)  # behind values that Go printed with %v; of etcd's TLS
+_OF_CONTAINER = lazy_regex(r", log: [^\n]*\Z")  # the last line of a container that RKE found not healthy
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
     r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
@@ -61,7 +64,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = without_callers(_CALLED.sub("", text))
+    text = without_callers(_OF_CONTAINER.sub("", _CALLED.sub("", text)))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     text = next(iter(_IN_BRACKETS.findall(text)), text)
     for answer in (_LINSTOR, _LONGHORN, _TONIC, _AZURE, _JSON_MESSAGE):

@@ -75,11 +75,21 @@ _REPORTS = (
     b": rpc error: code = Internal desc = ",  # of a driver: `/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: …`
     *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
+    b': rejected connection from "',  # of etcd before 3.4, which warns since
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
 # Each report above has one of these words.
-_REPORT_WORDS = (b"rpc error: code = ", b"Warning", b"evict", b"of kill - ", b"became not ready", b"NodeNotReady")
+_REPORT_WORDS = (
+    b"rpc error: code = ",
+    b"Warning",
+    b"evict",
+    b"of kill - ",
+    b"became not ready",
+    b"NodeNotReady",
+    b": rejected connection ",
+)
+_SHORT = 32 << 10  # bytes of a block whose lines are searched even if each has a header of klog
 _WORTH_A_SCANNER = 4 << 20  # bytes: to search them for each report takes as long as making the scanner
 # Programs whose lines have no level, as named by the journal, syslog and JSON; and words of their failures.
 _KERNEL_MARKS = (b"kernel: ", b'"kernel"', b"\n[")
@@ -156,6 +166,8 @@ class LevelMarks:
         if klog < lines:
             is_known = klog + data.count(_LOGRUS_HEAD) >= lines
             places = [*places, *_starts(_LOGRUS, data), *(() if is_known else self._marked(data))]
+        elif len(data) <= _SHORT:  # headers may be in the messages of other lines
+            places = [*places, *_starts(_LOGRUS, data), *_at_starts(data)]
         found = (data.rfind(b"\n", 0, place) + 1 for place in places)
         return [(begin, _end(data, begin)) for begin in sorted(set(found))]
 
@@ -174,10 +186,8 @@ class LevelMarks:
                 at += len(line)
 
     def _marked(self, data: bytes) -> Iterator[int]:
-        """Yield positions in lines of all other formats. The first line of a block has no newline before it."""
-        if _AT_START.search(b"\n" + data[: _end(data, 0)]):
-            yield 0
-        yield from _starts(_AT_START, data)
+        """Yield positions in lines of all other formats."""
+        yield from _at_starts(data)
         yield from _starts(_ZAP, data)
         self._scanner = self._scanner or make_scanner(_LITERALS)
         words = {*_ANYWHERE}
@@ -239,6 +249,13 @@ def _all(data: bytes, words: bytes) -> Iterator[int]:
     while at >= 0:
         yield at
         at = data.find(words, at + len(words))
+
+
+def _at_starts(data: bytes) -> Iterator[int]:
+    """Yield positions of lines that begin as a failure does. The first line of a block has no newline before it."""
+    if _AT_START.search(b"\n" + data[: _end(data, 0)]):
+        yield 0
+    yield from _starts(_AT_START, data)
 
 
 def _starts(pattern: re.Pattern[bytes], data: bytes) -> Iterator[int]:
