@@ -58,7 +58,7 @@ _ABORTED = lazy_regex(
 )
 _CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
 _LOGFMT = lazy_regex(
-    rb"(?:\w{1,20}=(?:\"[^\"\n]{0,100}\"|[^\s\"]{1,100}) ){1,4}(?:level|lvl)=\"?"
+    rb"(?:\w{1,20}=(?:\"[^\"\n]{0,100}\"|[^\s\"]{1,100}) ){0,4}(?:level|lvl)=\"?"
     rb"(?i:(err|fatal|crit|panic|alert|emerg)|warn)"
 )
 _SYSTEMD = lazy_regex(
@@ -149,6 +149,9 @@ def _placed(text: bytes) -> Level | None:
     at = dated.end() if dated else indent if text[indent : indent + 1] == b"[" else 0
     if _BARE.match(text, at):
         return Level.ERROR
+    pairs = _LOGFMT.match(text, at) if dated else None
+    if pairs:
+        return Level.ERROR if pairs.lastindex else Level.WARNING
     first = _FIRST.match(text, at)
     if first:
         return Level.ERROR if first[1] else Level.WARNING
