@@ -55,3 +55,13 @@ def test_the_pieces_of_a_poll(poll, others):
     assert all(piece.time <= piece.ends and piece.count > 0 for piece in pieces)
     assert not any(p.time < e.time < p.ends and p.count > 1 for p in pieces for e, _ in pairs if e.kind != "a")
     assert [e for e, _ in pairs if e.kind != "a"] == sorted(told[1:], key=lambda e: (e.time, e.origin))
+
+
+def test_a_log_whose_first_line_is_cut(kvdiag, tmp_path):
+    """The line without a time gets that of the next line; it is no copy of the poll that begins there."""
+    words = """  2201 desired_state_of_world_populator.go:293] Failed to add volume "db" (specName: "db") for pod \
+"1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01" to desiredStateOfWorld. err=no volume plugin matched
+"""
+    times = ("312 08:15:00.000000", *(f"E0312 08:15:00.{tenth}00000" for tenth in (3, 6, 9)))
+    (tmp_path / "kubelet.log").write_text("".join(f"{time}  {words}" for time in times))
+    assert "reported 4 times" in " ".join(kvdiag("analyze", "kubelet.log", cwd=tmp_path).stdout.split())

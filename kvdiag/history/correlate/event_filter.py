@@ -116,7 +116,7 @@ def without_copies(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _content(event: Event) -> tuple[object, ...]:
-    return (event.kind, event.refs, tuple(event.attrs.items()))
+    return (event.kind, event.refs, tuple(event.attrs.items()), event.count)
 
 
 def without_records(events: Iterable[Event]) -> Iterator[Event]:
