@@ -61,6 +61,7 @@ CHANGES = (
     *(f"kubectl {verb}" for verb in ("annotate", "cordon", "drain", "label", "patch", "rollout", "scale", "taint")),
 )
 MOST_WORDS = 12  # words of a heading, which must fit on two lines with its names
+_DANGLING = lazy_regex(r"(?<![\w-])(on|of|in|at|from|to|by|with|for|that)\[\[ ?\{")
 _IN_NAMESPACE = lazy_regex(r"^kubectl -n \S+ ")
 
 Fault = tuple[str, str]  # the path of a key, such as `fix.0.run`, and the problem
@@ -155,6 +156,8 @@ def _texts(rule: Rule, entries: Mapping[str, Entry]) -> Iterator[Fault]:
         for slot in sorted(slots_of(text) - known):
             yield path, f"the slot {{{slot}}} is unknown{suggestion(slot, known)}"
         yield from ((path, f"no distribution defines {unknown}") for unknown in unknown_placeholders(text))
+        if dangling := _DANGLING.search(text):
+            yield path, f"without its optional part the text has '{dangling[1]}' and nothing after it; put it inside"
     for number, fix in enumerate(rule.fix):
         if not fix.after and _IN_NAMESPACE.sub("kubectl ", default_dialect().expand(fix.run).strip()).startswith(
             CHANGES

@@ -64,6 +64,7 @@ def faults(text):
         ("Busy: {imagee}", "the slot {imagee} is unknown"),
         ("a b c d e f g h i j k l: {volume}", ""),
         ("a b c d e f g h i j k l m: {volume}", "at most 12 words besides the names in it"),
+        ("Busy in[[ {pod}]]: {target_path}", "the text has 'in' and nothing after it"),
         ("NFS server of {volume}", "the text names NFS, but no line"),
     ],
 )
