@@ -148,7 +148,8 @@ def _read_cut_json(body: bytes) -> Body | None:
 
 
 def _body(stamp: int | None, level: Level, message: str, fields: dict[str, str], *, truncated: bool) -> Body:
-    caller = fields.get("file", "").rpartition("/")[2]
+    caller = fields.get("file", "").rpartition("/")[2]  # of logrus's ReportCaller; programs name other files so, too
+    caller = caller if ".go:" in caller else ""
     return Body(
         format=_NAME, stamp=stamp, level=level, caller=caller, message=message, fields=fields, truncated=truncated
     )
