@@ -72,7 +72,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         values.update(ref for event in evidence for ref in mounts_in(event.logged))
     values["text"] = next((values[name] for name in ("error", "reason", "message") if values.get(name)), "")
     values.update(entity.ids)
-    if entity.key != UNNAMED:
+    if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
     span = format_duration(ends - begins)
     over = f" over {span}" if span != NO_TIME else ""

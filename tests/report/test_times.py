@@ -53,12 +53,24 @@ def test_tables_have_ages_too(kvdiag, tmp_path, output):
     assert not DATE.search(shown), shown
 
 
+def printed_on_two_days(folder, text):
+    """Write two logs with the same ages."""
+    for name, day in (("a.log", 10), ("b.log", 11)):
+        (folder / name).write_text(text)
+        os.utime(folder / name, (day * 86_400, day * 86_400))
+    return "a.log", "b.log"
+
+
 def test_logs_of_ages_that_were_printed_at_two_times(kvdiag, tmp_path):
     """The ages of two logs have no common moment: neither a start nor a duration follows from both."""
-    for name, day in (("a.log", 10), ("b.log", 11)):
-        (tmp_path / name).write_text(ROWS)
-        os.utime(tmp_path / name, (day * 86_400, day * 86_400))
-    shown = kvdiag("analyze", "a.log", "b.log", cwd=tmp_path).stdout
+    shown = kvdiag("analyze", *printed_on_two_days(tmp_path, AGES), cwd=tmp_path).stdout
     assert "times; no common time." in shown
     assert not DATE.search(shown), shown
     assert " in 1d" not in shown
+
+
+def test_pods_without_a_name_in_two_logs_are_two(kvdiag, tmp_path):
+    """What kubectl describes may have been copied without the name of the pod."""
+    shown = kvdiag("analyze", *printed_on_two_days(tmp_path, ROWS), cwd=tmp_path).stdout
+    assert shown.count("medium    unnamed  FailedMount") == 2
+    assert "pod ?" not in shown

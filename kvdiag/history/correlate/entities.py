@@ -56,7 +56,7 @@ def _pod(uid: str, events: Sequence[Event], identities: Identities) -> Entity:
     return Entity(
         kind=SubjectKind.POD,
         key=uid,
-        name=identities.name_of(uid) or (NO_NAME if uid == UNNAMED else uid),
+        name=identities.name_of(uid) or (NO_NAME if uid.startswith(UNNAMED) else uid),
         ids=_pod_ids(uid, identities) | _node(events) | _unique_ref(events, "sandbox_id"),
     )
 
@@ -67,7 +67,7 @@ def _pod_ids(uid: str, identities: Identities) -> dict[str, str]:
     name = identities.name_of(uid) if known else uid
     namespace, _, pod_name = name.rpartition("/")
     ids = {"pod_uid": uid if known else "", "pod": namespace and name, "namespace": namespace, "pod_name": pod_name}
-    return {kind: value for kind, value in ids.items() if value and value != UNNAMED}
+    return {kind: value for kind, value in ids.items() if value and not value.startswith(UNNAMED)}
 
 
 def _volume(key: str, events: Sequence[Event], identities: Identities) -> Entity:
