@@ -152,3 +152,15 @@ def test_hostile_words_are_cleaned(kvdiag, tmp_path):
         said = kvdiag(*words, "--year", "2024", tmp_path).stdout
         assert "\x1b" not in said
         assert "abcdefghijklmnop" not in said
+
+
+def test_a_message_of_several_lines_is_explained_as_one(kvdiag, tmp_path):
+    """A terminal has wrapped it; what a finding reads in its last line explains its first."""
+    (tmp_path / "kubelet.log").write_text(
+        KUBELET
+        + klog('remote_runtime.go:143] StopPodSandbox "5a1b" from runtime service failed: rpc error:')
+        + "code = Unknown desc = failed to stop infra container for pod sandbox 5a1b: failed to\n"
+        + "stop container k8s_POD_db-0_shop_1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01_0: ttrpc: closed: unknown\n"
+    )
+    errors = json.loads(kvdiag("errors", "-o", "json", "--year", "2024", tmp_path).stdout)
+    assert (errors["groups"], [group["explained_by"] for group in errors["known"]]) == ([], ["shim-ttrpc-closed"])

@@ -143,7 +143,7 @@ class ErrorLines:
         self._below, self._rest = 0, (b"", 0)  # the number of lines below, and where they begin
         self._short = ShortText(is_only=is_only)
         self._unmarked: Level | None = None  # of a line that reports a failure although no level says so
-        self.below = array("H")  # number of further lines of a value that begins on the line
+        self.below = array("H")  # number of further lines of a value or of the first message with these words
         self.lines, self.stamps, self.words = array("Q"), array("q"), array("q")
         self.group_of, self.entry_of = array("L"), array("H")
         self.beyond = Counter[HourBucket]()
@@ -334,7 +334,8 @@ class ErrorLines:
         is_whole = body.format in _ONE_LINE_FORMATS and not line.rstrip().endswith(b":")
         is_whole = is_whole or (line.startswith(b"{") and line.endswith(b"}"))
         if not is_whole and b"\n" not in line:
-            sample = b"\n".join([line, *_below(*self._rest)])
+            below = list(_below(*self._rest))
+            sample, self._below = b"\n".join([line, *below]), len(below)
         return self._group(GroupKey(ident, level, body.caller, words), sample, number), entries
 
     def _group(self, key: GroupKey, sample: bytes, number: int) -> int:
