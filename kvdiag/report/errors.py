@@ -104,7 +104,7 @@ def write_text(report: Report, stream: TextIO, options: RenderOptions, *, show_b
 def _sum(errors: ErrorsText) -> str:
     harmless = f" ({errors.benign} harmless)" if errors.benign else ""
     more = "more than " if errors.unlisted else ""
-    return f"{count_noun(errors.rest, 'error line')} in {more}{count_noun(len(errors.groups), 'group')}{harmless}"
+    return f"{count_noun(errors.rest, errors.noun)} in {more}{count_noun(len(errors.groups), 'group')}{harmless}"
 
 
 def _draw_groups(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kvdiag.model.error_groups import ErrorGroup, RetriedPod, StuckSubject
 from kvdiag.model.event import NO_NAME
 from kvdiag.model.report import Evidence, Finding, Report
+from kvdiag.model.values import Level
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
 from kvdiag.report.times import UndatedLogs, clock_text, moment_text, short_span, undated_logs, undated_sources
@@ -103,6 +104,11 @@ class ErrorsText:
     def groups(self) -> Sequence[ErrorText]:
         """Groups that nothing explains."""
         return [self._group(group) for group in self._errors.groups]
+
+    @property
+    def noun(self) -> str:
+        """What the lines of the groups are called; those of level info that report a failure count as warnings."""
+        return "line" if any(group.level is Level.WARNING for group in self._errors.groups) else "error line"
 
     @cached_property
     def retried(self) -> Sequence[RetriedText]:

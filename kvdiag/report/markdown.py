@@ -8,7 +8,7 @@ from typing import TextIO
 from kvdiag.base.regex import lazy_regex
 from kvdiag.report import RenderOptions
 from kvdiag.report.errors import STUCK
-from kvdiag.report.phrases import explain_command
+from kvdiag.report.phrases import count_noun, explain_command
 from kvdiag.report.plain_text import evidence_lines
 from kvdiag.report.report_text import FindingText, ReportText, StepText
 from kvdiag.report.short import named, short_ids
@@ -84,7 +84,8 @@ def _foot(report: ReportText) -> Iterator[str]:
             cause = f" Cause: {escape_markdown(short_ids(group.cause))}." if group.cause else ""
             yield f"- {code(group.line.place)} {code(group.line.message)}{cause}"
     if groups := len(report.errors.groups):
-        yield from ("", f"Not explained: {report.errors.rest} error lines in {groups} groups; see `kvdiag errors`.")
+        rest = f"{count_noun(report.errors.rest, report.errors.noun)} in {count_noun(groups, 'group')}"
+        yield from ("", f"Not explained: {rest}; see `kvdiag errors`.")
         for group in report.errors.groups[:MOST_CAUSES]:
             if group.cause:
                 yield f"- {group.count}× {code(group.where)}: {escape_markdown(short_ids(group.cause))}"
