@@ -113,6 +113,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"(?:image|reference|unpack image|pull image) [\"'`]([^\"'`\s]{2,250})[\"'`]",
         r"[\"']((?:[\w.-]{1,100}(?::\d{1,5})?/)?[\w./-]{1,200}:[\w.-]{1,128})[\"']",
         r"manifest for (\S{3,250}) (?:not found|in)",
+        r"docker://([\w./:@-]{3,250}?)(?=: |[\"'\s]|$)",
     ),
     "user": _compiled(r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) resource \"([^\"\n]{1,80})\""),
     "cgroup": _compiled(
