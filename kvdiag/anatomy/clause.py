@@ -107,9 +107,14 @@ def _without_edges(part: str) -> str:
     bare = part.strip(_EDGES)
     if " '" in bare and "'" not in bare.rpartition(" '")[2] and part[part.find(bare) + len(bare) :].startswith("'"):
         return f"{bare}'"
-    if bare.count('"') % 2 == 0:
+    if not _is_quote_open(bare):
         return bare
     return f'"{bare}' if '"' in part[: part.find(bare)] else f'{bare}"'
+
+
+def _is_quote_open(text: str) -> bool:
+    """Return whether a quotation mark has no other; one between blanks stands for itself: `expects " or n`."""
+    return (text.count('"') - text.count(' " ')) % 2 == 1
 
 
 def clause_around(text: str, begin: int, end: int) -> str:
@@ -125,5 +130,5 @@ def _bounded(text: str) -> str:
     line = " ".join(text.split()).rstrip(":")
     closing = line.count("]") - line.count("[")  # of a list whose begin is not in the clause
     line = line[: len(line) - min(closing, len(line) - len(line.rstrip("]")))] if closing > 0 else line
-    line += '"' * (not line.endswith(_A_QUOTE) and line.count('"') % 2)  # its end was taken off as an edge
+    line += '"' * (not line.endswith(_A_QUOTE) and _is_quote_open(line))  # its end was taken off as an edge
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

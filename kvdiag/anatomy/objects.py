@@ -91,6 +91,10 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
     ),
     "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),
+    "udp": _compiled(
+        rf"(?:(?:read|write) udp[46]? \S{{3,80}}->|dial udp[46]? )({_HOST})"
+        r"(?=: (?:\w{4,9}: )?(?:connection refused|i/o timeout))"
+    ),
     "host": _compiled(
         rf"->({_HOST})\b",
         rf"dial (?:tcp|udp)[46]? ({_HOST})",
@@ -141,6 +145,10 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"(?:unknown flag|unrecognized option|not defined|unknown option|invalid option)[: ]{1,3}"
         r"['\"]?(-{0,2}[\w-]{1,60})",
         r"unknown shorthand flag: '(\w)'",
+    ),
+    "field": _compiled(
+        r"([\w.\[\]]{1,80}): (?:Read\w{2,12}|read\w{2,12}|decode slice): ",
+        r"Go struct field (\S{1,120}) of type",
     ),
     "fstype": _compiled(
         r"filesystem type '([\w.]{2,20})'",
@@ -199,7 +207,7 @@ WHOLE_FIRST = frozenset(
 )
 """Kinds that have words of their own: they are searched in the whole record before others near the cause."""
 PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile"))
-HOSTS = frozenset(("host", "listen", "url"))
+HOSTS = frozenset(("host", "udp", "listen", "url"))
 
 
 class FoundObject(NamedTuple):

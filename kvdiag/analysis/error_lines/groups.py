@@ -23,6 +23,7 @@ from kvdiag.safe.secrets import redacted, redacted_value
 
 MOST_LISTED = 1_000
 FEW = 15 * MINUTE  # after this long without a line a group has stopped, however rare its lines were
+LEAST_CUT = 12  # characters; fewer may be the begin of any other message
 OFTEN = 3  # a group may be ongoing for this many average pauses after its last line
 # kubelet's events of a failed pull besides `Failed to pull image "…": …`, which says why.
 WITHOUT_REASON = ("Error: ErrImagePull", "Error: ImagePullBackOff")
@@ -209,8 +210,10 @@ class ErrorGroups:
 def _with_explained_causes(rows: Mapping[_RowKey, _Row]) -> Iterator[tuple[_RowKey, _Row]]:
     """Yield the rows; an unexplained row gets the explanation of a row that ends in the same clauses at that time.
 
-    Each layer of a program wraps the error of the layer below in words of its own.
+    Each layer of a program wraps the error of the layer below in words of its own. A line whose end was cut off is the
+    same failure as the whole line.
     """
+    whole = [(place, row) for place, row in rows.items() if place.fate.explained_by]
     explained: dict[tuple[str, ...], list[tuple[_RowKey, _Row]]] = {}
     for place, row in rows.items():
         if place.fate.explained_by and row.begins is not None:
@@ -218,8 +221,18 @@ def _with_explained_causes(rows: Mapping[_RowKey, _Row]) -> Iterator[tuple[_RowK
                 explained.setdefault(key, []).append((place, row))
     for place, row in rows.items():
         causes = explained.get(_cause(row), ()) if place.fate == UNEXPLAINED and explained else ()
+        if place.fate == UNEXPLAINED and whole:
+            causes = [*causes, *(other for other in whole if _is_cut(place, other[0]))]
         same = next((cause for cause, other in causes if _overlap(row, other)), None)
         yield (place if same is None else place._replace(fate=same.fate)), row
+
+
+def _is_cut(place: _RowKey, whole: _RowKey) -> bool:
+    """Return whether the words of a row end within a word of another row from the same place."""
+    cut = place.words
+    if not place.where or place.where != whole.where or not LEAST_CUT <= len(cut) < len(whole.words):
+        return False
+    return whole.words.startswith(cut) and cut[-1].isalnum() and whole.words[len(cut)].isalnum()
 
 
 def _cause(row: _Row) -> tuple[str, ...]:
