@@ -87,6 +87,17 @@ def test_the_last_error_comes_first(kvdiag, tmp_path, text, first):
     assert " ".join(kvdiag("analyze", "--year", "2024", path).stdout.split()).startswith(first)
 
 
+def test_a_line_cut_within_a_word_is_explained_as_the_whole_one(kvdiag, tmp_path):
+    """A line that ends within a word of an explained line of the same place is the same failure; another is not."""
+    full = 'W0312 08:00:00.000000    2201 status_manager.go:446] Failed to update status for pod "{pod}": etcdserver: {end}\n'
+    path = tmp_path / "kubelet.log"
+    cut = full.format(pod="b", end="mvcc: database space ex")
+    path.write_text(full.format(pod="a", end="mvcc: database space exceeded") + cut, "utf-8")
+    assert "Not explained" not in kvdiag("analyze", path).stdout
+    path.write_text(full.format(pod="a", end="mvcc: database space exceeded") + cut.replace(" ex\n", "\n"), "utf-8")
+    assert "Not explained: 1 error line" in kvdiag("analyze", path).stdout
+
+
 def test_quiet_hides_no_error(kvdiag, log):
     """With `-q` and no finding one line counts what nothing explains."""
     (line,) = kvdiag("analyze", "-q", "--year", "2024", log).stdout.splitlines()
