@@ -23,6 +23,7 @@ MOST_REMEMBERED = 65_536
 """How many parsed values are cached; about 20 MB if each had the maximum length."""
 
 UNNAMED = "?"
+
 """The name of the pod in an excerpt that does not name it; at most one in each."""
 
 MAX_ERROR = 4096
@@ -30,6 +31,11 @@ MAX_ERROR = 4096
 
 MAX_TEXT = 8192
 """How much of any other value is kept."""
+
+
+def unnamed_pod(source: str) -> str:
+    """Return what stands for the pod that a log does not name: two logs mostly tell of two pods."""
+    return f"{UNNAMED}{source}"
 
 
 class Placeholder(NamedTuple):

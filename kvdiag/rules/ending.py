@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from kvdiag.base.clock import MINUTE, SECOND, parse_duration
+from kvdiag.events.names import UNNAMED, unnamed_pod
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Rule
 from kvdiag.model.timeline import History
@@ -69,6 +70,7 @@ def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History
     if rule.healed is None or last is None or operation(last) not in BEFORE_START:
         return None
     pod = last.ref("pod_uid") or last.ref("pod") or last.ref("pod_name")
+    pod = unnamed_pod(last.origin.source) if pod == UNNAMED else pod
     timeline = history.timelines.get((SubjectKind.POD, pod))
     starts = (one for one in (timeline.events if timeline else ()) if one.kind in STARTED and one.time > ends)
     return min(starts, key=lambda event: event.time, default=None)

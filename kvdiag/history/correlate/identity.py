@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from kvdiag.events.made_names import attachment_name, inline_handle, staging_hash
-from kvdiag.events.names import UNNAMED
+from kvdiag.events.names import UNNAMED, unnamed_pod
 from kvdiag.events.snapshots.fact import SNAPSHOT_KINDS
 from kvdiag.model.event import Event, Ref
 
@@ -90,7 +90,7 @@ class Identities:
                 return owner
         name = event.ref("pod") or self._full.get(event.ref("pod_name"), event.ref("pod_name"))
         if name == UNNAMED:
-            return f"{UNNAMED}{event.origin.source}"  # two logs mostly tell of two pods
+            return unnamed_pod(event.origin.source)
         return self.holder(name, event.time, forward=event.kind in BINDS_FORWARD) if name else ""
 
     def holder(self, pod: str, time: int, *, forward: bool = False) -> str:
