@@ -64,7 +64,7 @@ START = "failed to create shim task: OCI runtime create failed: runc create fail
         ("CNS: Failed to retrieve datastore for vol 8f. (vim.fault.NotFound)", "VSPHERE_DISK"),
         ("CNS: Failed to retrieve datastore for vol 8f. (vim.fault.HostCommunication)", ""),
         ("Failed to set nvme_core io_timeout: Permission denied (os error 13)", "EACCES"),
-        ("Failed to set nvme_core io_timeout: No such file or directory (os error 2)", "NVME_FABRICS"),
+        ("Failed to set nvme_core io_timeout: No such file or directory (os error 2)", "NVME_CORE"),
     ],
 )
 def test_primitive(text, primitive):
