@@ -115,6 +115,7 @@ FORM_ALONE = {
     "drbdadm": "needs DRBD",
     "e2fsck -n DEVICE": "a faulty file system is nothing to make here",
     "find /usr/libexec/kubernetes/kubelet-plugins/volume/exec -maxdepth 2": "a folder of the machine itself",
+    "find /sbin/ -name 'mount.*'": "a folder of the machine itself",
     "findmnt": "lists what is mounted",
     "findmnt --types fuse,fuse.ceph-fuse,fuse.glusterfs,fuse.s3fs,fuse.gcsfuse,fuse.juicefs": "needs a FUSE process",
     "findmnt --types nfs,nfs4": "an NFS mount needs a server in the kernel",

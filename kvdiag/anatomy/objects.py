@@ -177,6 +177,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found",
         r"storageclass\.storage\.k8s\.io (\"[^\"\n]{1,253}\") not found",
     ),
+    "objectkey": _compiled(r"references non-existent (?:secret|config) key: ([\w.-]{1,253})"),
     "interface": _compiled(
         r"look ?up (?:master )?\"([\w.@-]{1,15})\": Link not found",
         r"\"([\w.-]{2,15})\" already has an IP address",
