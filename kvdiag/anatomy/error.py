@@ -153,7 +153,8 @@ def _owner(*names: str) -> str:
 def _words(primitive: Primitive, found: ErrorReading, hit: Hit, kind: str, quoted: str) -> str:
     """Return the words of the program that follow the sentence; without an object they alone say what failed."""
     if primitive.quotes:
-        return quoted
+        line, _, below = found.text[hit.end :].partition("\n")
+        return innermost_clause(found.text[: hit.end] + line) if below else quoted
     if kind or not (primitive.objects or primitive.number or primitive.strength < STRONG):
         return ""
     if primitive.number and len(quoted) <= hit.end - hit.begin:
