@@ -41,7 +41,7 @@ _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\d
 _WORD = rb"(?P<reason>[A-Z]\w{1,80})"
 _REASON = rb"(?P<type>Normal|Warning)[ \t]+" + _WORD
 _NODE = rb"(?:, (?!(?:[A-Z][A-Za-z]+\.[A-Z]|[A-Z][a-z]+ ))\S{1,253}|,(?= ))?"  # its name may have been removed
-_DRIVER = rb"(?: [a-z][\w.\-/]{1,200}(?= {2}|\t))?"  # `external-resizer ebs.csi.aws.com`
+_DRIVER = rb"(?: [a-z][\w.\-/]{1,200}(?= {2}|\t|[ \t]*(?:$|\n)))?"  # `external-resizer ebs.csi.aws.com`
 _SOURCE = rb"(?P<source>[a-z][\w.\-]{1,100}(?:/[\w.\-]{1,200})?" + _DRIVER + _NODE + rb")"
 _KIND = rb"(?P<kind>Pod|Node|PersistentVolumeClaim|PersistentVolume|ReplicaSet|Deployment|StatefulSet|DaemonSet|Job)"
 _ANY_KIND = rb"(?P<kind>[A-Z][A-Za-z]{1,60})"
@@ -51,8 +51,9 @@ _MIGHT_BE = lazy_regex(
     rb"|[ \t]*+(?:\d{1,5}[smhdy][^\n]{1,300}?\d[ \t]+\{[a-z]|[A-Z]\w+[ \t]+\d{1,5}[smhdy])"
 )
 _DESCRIBED = lazy_regex(
-    rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"(?:[ \t]+(?P<rest>\S.*)|[ \t]*$)"
-)  # the message may have been cut off
+    rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE
+    + rb"(?:(?:[ \t]+|[ \t]*\n[ \t]+)(?P<rest>\S.*)|[ \t]*$)"
+)  # fmt: skip  # the message may have been cut off, or be in the next line
 _UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _REPORTERS + rb"[ \t]+(?P<rest>\S.*)")
 _LISTED = lazy_regex(
     rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
