@@ -49,12 +49,13 @@ CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
+SOME_TIME = "some time"  # that the logs do not show
 MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
 REMARK = "# "  # in front of what a system without such a command says instead, as Windows
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
-def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: int, ends: int) -> dict[str, str]:
+def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: int, ends: int | None) -> dict[str, str]:
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
@@ -74,8 +75,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     values.update(entity.ids)
     if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
-    span = format_duration(ends - begins)
-    over = f" over {span}" if span != NO_TIME else ""
+    span = SOME_TIME if ends is None else format_duration(ends - begins)
+    over = f" over {span}" if span not in {NO_TIME, SOME_TIME} else ""
     values |= {"count": str(count), "span": span, "often": _often(count, over)}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
 
