@@ -51,8 +51,8 @@ _MIGHT_BE = lazy_regex(
     rb"|[ \t]*+(?:\d{1,5}[smhdy][^\n]{1,300}?\d[ \t]+\{[a-z]|[A-Z]\w+[ \t]+\d{1,5}[smhdy])"
 )
 _DESCRIBED = lazy_regex(
-    rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"(?:[ \t]+(?P<rest>\S.*)|[ \t]*$)"
-)  # the message may have been cut off
+    rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE + rb"(?:[ \t]+(?P<rest>\S.*)|[ \t]*(?:\n|$))"
+)  # the message may have been cut off, or be on the lines below
 _UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _REPORTERS + rb"[ \t]+(?P<rest>\S.*)")
 _LISTED = lazy_regex(
     rb"[ \t]*+(?:(?P<namespace>[a-z0-9][-a-z0-9]{0,62})[ \t]+)?" + _AGE + rb"[ \t]+" + _REASON
