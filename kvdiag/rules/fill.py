@@ -39,7 +39,14 @@ FINDERS: Mapping[str, str] = {
 }
 """By the name of a value the command that lists such values, for a command whose value is not in the logs."""
 SLOT_WORDS = {"spec_name": "volume name", "from_node": "old node", "to_node": "new node"}
-GENERIC_NAMES = {"pod": "a pod", "volume": "a volume"}  # used if no line names one
+GENERIC_NAMES = {
+    "pod": "a pod",
+    "volume": "a volume",
+    "node": "the node",
+    "from_node": "another node",
+    "to_node": "one node",
+}
+"""What a text shows if no line names the object."""
 _ARTICLES = ("a ", "the ")  # a sentence that begins so begins with what stands for a name
 LONGEST_NAME = (
     100  # characters of a name in a heading; a longer one is left out, since half a secret cannot be recognized
@@ -99,7 +106,7 @@ def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
 def sentence(text: str, values: Mapping[str, str]) -> str:
     """Return a text with its slots filled; an optional part `[[…]]` with an unknown slot is left out.
 
-    Other unknown slots become a generic name such as `a pod`, or `?`.
+    Other unknown slots become a generic name such as `a pod` or `the node`, or `?`.
     """
     pieces = _shown_pieces(text, values)
     for at, slot in enumerate(pieces[1::2]):
