@@ -34,7 +34,7 @@ _TONIC = lazy_regex(
 _AZURE = lazy_regex(r"Code=\"\w{1,80}\" Message=\"([^\"\n]{4,400})\"")  # as autorest prints an error of Azure
 _REQUEST = lazy_regex(r"(?: \(HTTP \d{3}\))? \(Request-ID: [\w-]{1,80}\)\Z")
 _IN_BRACKETS = lazy_regex(
-    r"(?:, err \(|\(error \")([^\n]{3,400}?)(?:\", ServerName \"[^\"\n]{0,253}\")?\)\Z"
+    r"(?:, err \(|\(error \")([^\n]{3,400}?)(?:\", ServerName \"[^\"\n]{0,253}\"(?:, IPAddresses [^\n]*)?)?\)\Z"
 )  # behind values that Go printed with %v; of etcd's TLS
 _OF_CONTAINER = lazy_regex(r", log: [^\n]*\Z")  # the last line of a container that RKE found not healthy
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd

@@ -122,8 +122,7 @@ class Finding(NamedTuple):
     pod was removed before that (microseconds UTC); None if no line shows it. `through` are the rules between the cause
     and this one; `explains` are the rules of the findings that it explains. `incident` is the key of the first of
     several findings that are one fault with many victims. `collect` are commands that show the cause of a symptom if
-    no log does. `heading` is the rule's title with the names of this finding, `row` the same
-    without the object, for a row that shows it; empty where the rule has none or a name is not in the logs.
+    no log does. `sources` are the logs of its lines and of its end.
     """
 
     rule: Rule
@@ -146,6 +145,7 @@ class Finding(NamedTuple):
     incident: str | None = None
     collect: tuple[str, ...] = ()
     folder: str = ""
+    sources: frozenset[str] = frozenset()
 
     @property
     def says(self) -> str:

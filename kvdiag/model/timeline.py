@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from kvdiag.model.event import Event, may_be_same_node
@@ -129,6 +130,10 @@ class History(NamedTuple):
     listed: Mapping[str, int] = EMPTY
     incidents: Mapping[str, History] = EMPTY
     disagreements: Mapping[str, Disagreement] = EMPTY
+
+    def has_common_time(self, sources: AbstractSet[str]) -> bool:
+        """Return whether the times of these logs can be compared: a log without dates has a moment of its own."""
+        return len(sources) < 2 or self.unanchored.isdisjoint(sources)
 
     def coverage_of(self, component: str, node: str) -> list[Coverage]:
         """Return the coverage of the component's logs that may be of the node."""

@@ -169,7 +169,7 @@ def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> Erro
         state=_state(group),
         where=clean(group.where or group.component or group.origin.source.rpartition("/")[2], redact=redact),
         count=group.count,
-        when=short_span(group.begins, group.ends, undated.get(group.origin.source)),
+        when=short_span(group.begins, group.ends, undated_sources(group.sources or (group.origin.source,), undated)),
         reason=clean(group.explained_by or group.benign, redact=redact),
         line=line,
         cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),

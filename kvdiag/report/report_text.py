@@ -264,7 +264,7 @@ class ReportText:
             title=safe(whole_finding.title),
             row_title=safe(whole_finding.row_title),
             subject=self._subject(incident),
-            state=safe(span_sentence(incident, undated)),
+            state=safe(span_sentence(incident, self._undated)),
             state_word="" if finding.state is State.UNKNOWN else str(finding.state),
             begins=whole_finding.begins,
             undated=undated,

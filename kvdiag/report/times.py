@@ -31,11 +31,15 @@ def undated_logs(readings: Sequence[Reading]) -> UndatedLogs:
 
 def undated_incident(incident: Incident, logs: UndatedLogs) -> Undated | None:
     """Return how the logs of an incident count time; None if its first line has a date."""
+    undated = _undated_in_all(incident, logs)
     events = [one.event for finding in incident for one in finding.evidence]
-    undated = undated_sources((event.origin.source for event in events), logs)
-    if undated == _MIXED and min(events, key=lambda event: event.time).origin.source not in logs:
+    if undated == _MIXED and events and min(events, key=lambda event: event.time).origin.source not in logs:
         return None
     return undated
+
+
+def _undated_in_all(incident: Incident, logs: UndatedLogs) -> Undated | None:
+    return undated_sources((source for finding in incident for source in finding.sources), logs)
 
 
 def undated_sources(sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
@@ -46,11 +50,12 @@ def undated_sources(sources: Iterable[str], logs: UndatedLogs) -> Undated | None
     return found.pop() if found else None
 
 
-def span_sentence(incident: Incident, undated: Undated | None = None) -> str:
+def span_sentence(incident: Incident, logs: UndatedLogs = NONE_UNDATED) -> str:
     """Return the state at the end of the logs, the start, the count and the duration of a fault as a sentence."""
     finding = merged_finding(incident)
-    begins, lasted = moment_text(finding.begins, undated), finding.ends - finding.begins
-    took = f" in {format_duration(lasted)}" if lasted >= SECOND else ""
+    undated = _undated_in_all(incident, logs)
+    begins, lasted = moment_text(finding.begins, undated_incident(incident, logs)), finding.ends - finding.begins
+    took = f" in {format_duration(lasted)}" if lasted >= SECOND and undated != _MIXED else ""
     state = _state(finding, undated)
     if not begins:
         times = f"{finding.count} times" if finding.count > 1 else "Once"

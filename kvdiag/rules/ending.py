@@ -30,10 +30,14 @@ _ENDS = frozenset({"pod.end", "pod.cleanup", "container.stop", "sandbox.stop", "
 
 
 class End(NamedTuple):
-    """The state at the end of the logs, and when the fault ended or its pod was removed (microseconds UTC)."""
+    """The state at the end of the logs, and when the fault ended or its pod was removed (microseconds UTC).
+
+    `source` is the log that shows it.
+    """
 
     state: State
     at: int | None = None
+    source: str = ""
 
 
 def end_of(rule: Rule, selected: Selected, lines: Sequence[Event], ends: int, history: History) -> End:
@@ -44,10 +48,10 @@ def end_of(rule: Rule, selected: Selected, lines: Sequence[Event], ends: int, hi
     success = _first_success(rule, selected, lines, ends) or _first_start(rule, lines, ends, history)
     is_of_end = not _ENDS.isdisjoint((*rule.breaks, *rule.suffers))
     if success is not None and (success.kind not in REMOVED or is_of_end):
-        return End(State.OVER, success.time)
-    removed = success.time if success is not None else None if is_of_end else _removed(rule, lines, ends, history)
+        return End(State.OVER, success.time, success.origin.source)
+    removed = success if success is not None else None if is_of_end else _removed(rule, lines, ends, history)
     if removed is not None:
-        return End(State.DELETED, removed)
+        return End(State.DELETED, removed.time, removed.origin.source)
     is_due = _log_ends(lines, history) - ends > _next_try(lines)
     return End(State.ONGOING if _is_tried_again(lines) and not is_due else State.UNKNOWN)
 
@@ -76,20 +80,21 @@ def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History
     return min(starts, key=lambda event: event.time, default=None)
 
 
-def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) -> int | None:
-    """Return when the last of the pods in the lines was removed; None if one of them may still exist."""
+def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) -> Event | None:
+    """Return the removal of the last of the pods in the lines; None if one of them may still exist."""
     if rule.per is SubjectKind.NODE:
         return None
     pods = {uid for event in lines if (uid := event.ref("pod_uid"))}
-    moments = [_removal(uid, ends, history) for uid in pods]
-    known = [moment for moment in moments if moment is not None]
-    return max(known) if known and len(known) == len(moments) else None
+    removals = [_removal(uid, ends, history) for uid in pods]
+    known = [removal for removal in removals if removal is not None]
+    return max(known, key=lambda one: one.time, default=None) if len(known) == len(removals) else None
 
 
-def _removal(uid: str, since: int, history: History) -> int | None:
+def _removal(uid: str, since: int, history: History) -> Event | None:
     timeline = history.timelines.get((SubjectKind.POD, uid))
     events = timeline.events if timeline else ()
-    return min((one.time for one in events if one.time > since and one.kind in _GONE), default=None)
+    gone = (one for one in events if one.time > since and one.kind in _GONE)
+    return min(gone, key=lambda one: one.time, default=None)
 
 
 def _is_tried_again(lines: Sequence[Event]) -> bool:

@@ -39,7 +39,14 @@ FINDERS: Mapping[str, str] = {
 }
 """By the name of a value the command that lists such values, for a command whose value is not in the logs."""
 SLOT_WORDS = {"spec_name": "volume name", "from_node": "old node", "to_node": "new node"}
-GENERIC_NAMES = {"pod": "a pod", "volume": "a volume"}  # used if no line names one
+GENERIC_NAMES = {
+    "pod": "a pod",
+    "volume": "a volume",
+    "node": "the node",
+    "from_node": "another node",
+    "to_node": "one node",
+}
+"""What a text shows if no line names the object."""
 _ARTICLES = ("a ", "the ")  # a sentence that begins so begins with what stands for a name
 LONGEST_NAME = (
     100  # characters of a name in a heading; a longer one is left out, since half a secret cannot be recognized
@@ -49,12 +56,13 @@ CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
+SOME_TIME = "some time"  # that the logs do not show
 MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
 REMARK = "# "  # in front of what a system without such a command says instead, as Windows
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
-def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: int, ends: int) -> dict[str, str]:
+def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: int, ends: int | None) -> dict[str, str]:
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
@@ -74,8 +82,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     values.update(entity.ids)
     if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
-    span = format_duration(ends - begins)
-    over = f" over {span}" if span != NO_TIME else ""
+    span = SOME_TIME if ends is None else format_duration(ends - begins)
+    over = f" over {span}" if span not in {NO_TIME, SOME_TIME} else ""
     values |= {"count": str(count), "span": span, "often": _often(count, over)}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
 
@@ -98,7 +106,7 @@ def _names_of_pod(pods: Collection[str]) -> dict[str, str]:
 def sentence(text: str, values: Mapping[str, str]) -> str:
     """Return a text with its slots filled; an optional part `[[…]]` with an unknown slot is left out.
 
-    Other unknown slots become a generic name such as `a pod`, or `?`.
+    Other unknown slots become a generic name such as `a pod` or `the node`, or `?`.
     """
     pieces = _shown_pieces(text, values)
     for at, slot in enumerate(pieces[1::2]):

@@ -23,7 +23,7 @@ from kvdiag.rules.bugs import known_bugs
 from kvdiag.rules.causes import cause_values, read_cause, with_check
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
-from kvdiag.rules.fill import ANY_DRIVER, fixes, headings, sentence, slot_values
+from kvdiag.rules.fill import ANY_DRIVER, SOME_TIME, fixes, headings, sentence, slot_values
 
 _STAGED = lazy_regex(r"[0-9a-f]{64}")  # the folder of a staging path: a hash of the handle, and no volume's name
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
@@ -33,7 +33,7 @@ class TextInputs(NamedTuple):
     """What the texts of a finding are filled from.
 
     `events` are those of the match and the tries, `errors` those whose error is read for its cause, `bound` the names
-    of the match, `span` the first and the last time.
+    of the match, `span` the first and the last time, None if the logs count from several moments.
     Without `changes`, only steps that change nothing are part of the fix.
     """
 
@@ -44,7 +44,7 @@ class TextInputs(NamedTuple):
     errors: tuple[Event, ...]
     bound: tuple[str, ...]
     tries: int
-    span: tuple[int, int]
+    span: tuple[int, int | None]
     end: End
     changes: bool
     history: History
@@ -130,7 +130,7 @@ class LazyTexts:
             for name, value in event.attrs.items():
                 values.setdefault(name, value)
         values.update(run_values(prelude))
-        values["lasted"] = format_duration((inputs.end.at or ends) - begins)
+        values["lasted"] = SOME_TIME if ends is None else format_duration((inputs.end.at or ends) - begins)
         return values | cause_values(self.anatomy, values["text"])
 
     def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:

@@ -149,8 +149,10 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Pa
     tries = {id(event) for event in since}
     events = (*(event for _, event in ordered if id(event) not in tries), *since)
     changes = _may_change(best, end, severity)
+    sources = frozenset(event.origin.source for event in events) | ({end.source} if end.source else set())
     errors = errors_of(rule, part.selected, begins - PRELUDE if rule.follows else begins, ends)
-    found = (rule, subject, events, evidence, errors, tuple(best.bound), count, (begins, ends), end, changes)
+    span = (begins, ends) if history.has_common_time(sources) else (begins, None)
+    found = (rule, subject, events, evidence, errors, tuple(best.bound), count, span, end, changes)
     return Finding(
         rule=rule,
         subject=subject,
@@ -166,6 +168,7 @@ def _finding(rule: Rule, subject: Entity, matches: Sequence[RuleMatch], part: Pa
         state=end.state,
         healed=end.at if end.state is State.OVER else None,
         deleted=end.at if end.state is State.DELETED else None,
+        sources=sources,
     )
 
 

@@ -255,6 +255,10 @@ def test_a_path_with_a_tilde_has_a_command():
             "it is gone away",
         ),
         (
+            'rejected connection from "192.0.2.7:1" (error "it is gone away for good", ServerName "a", IPAddresses [], DNSNames ["b"])',
+            "it is gone away for good",
+        ),
+        (
             "0/6 nodes are available: 1 node(s) had taint {node.kubernetes.io/not-ready: }, that the pod didn't tolerate.",
             "1 node(s) had taint {node.kubernetes.io/not-ready: }, that the pod didn't tolerate",
         ),

@@ -265,3 +265,11 @@ def test_a_row_whose_message_was_cut_off():
     body = read(b"  Warning  FailedMount  4s (x7 over 36s)   kubelet   ")
     assert body is not None
     assert (body.fields["source"], body.message) == ("kubelet", "")
+
+
+def test_a_message_below_its_row():
+    """The node is of the source, not the message."""
+    row = b"  Warning  FailedMount  2m  kubelet, node-a\n  MountVolume.SetUp failed"
+    found = read(row)
+    assert found is not None
+    assert (found.fields["source"], found.message) == ("kubelet, node-a", "MountVolume.SetUp failed")

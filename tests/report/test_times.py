@@ -74,3 +74,29 @@ def test_pods_without_a_name_in_two_logs_are_two(kvdiag, tmp_path):
     shown = kvdiag("analyze", *printed_on_two_days(tmp_path, ROWS), cwd=tmp_path).stdout
     assert shown.count("medium    unnamed  FailedMount") == 2
     assert "pod ?" not in shown
+
+
+MOUNT = """  Type     Reason       Age                 From     Message
+  ----     ------       ----                ----     -------
+  Warning  FailedMount  42m (x12 over 65m)  kubelet  MountVolume.SetUp failed for volume "data" : mount failed: \
+exit status 32 Output: mount.nfs: access denied by server while mounting 192.0.2.9:/export
+"""
+KUBELET = """I0312 08:00:00.000000    4444 server.go:417] "Kubelet version" kubeletVersion="v1.29.2"
+E0312 08:15:00.000000    4444 pod_workers.go:1300] "Error syncing pod, skipping" err="MountVolume.SetUp failed for \
+volume \\"data\\" : mount failed: exit status 32 Output: mount.nfs: access denied by server while mounting \
+192.0.2.9:/export" pod="shop/web-0" podUID="1f0c3a52-8d7b-4e6f-9a10-5b2c7d8e9f01"
+"""
+
+
+@pytest.mark.parametrize("other", [MOUNT, KUBELET], ids=["ages", "dates"])
+@pytest.mark.parametrize("command", ["analyze", "errors"])
+def test_a_duration_is_of_one_log(kvdiag, tmp_path, command, other):
+    """A finding that shows lines of one log only may count those of others, whose times cannot be compared."""
+    pod = "Name:             web-0\nNamespace:        shop\n"
+    (tmp_path / "a.log").write_text(pod + MOUNT)
+    os.utime(tmp_path / "a.log", (18_333 * 86_400, 18_333 * 86_400))
+    (tmp_path / "b.log").write_text(other if other == KUBELET else pod + other)
+    os.utime(tmp_path / "b.log", (20_333 * 86_400, 20_333 * 86_400))
+    shown = " ".join(kvdiag(command, "a.log", "b.log", cwd=tmp_path).stdout.split())
+    assert "access denied" in shown or "does not let this node mount" in shown
+    assert not re.search(r"(?: in | over |–)\d+[dh]", shown), shown

@@ -210,6 +210,7 @@ def test_a_slot_of_a_command_that_nobody_knows_stays_visible(text, said, filled)
     ("text", "filled"),
     [
         ("Volume {volume} of {pod} on {device}", "Volume data of a pod on ?"),
+        ("{volume} was on {to_node} while it was on {from_node}", "data was on one node while it was on another node"),
         ("{volume}[[ of pod {pod}]] is stuck", "data is stuck"),
         ("{volume}[[ on {node}]] is stuck", "data on n1 is stuck"),
         ("{volume}[[ on {node} of {pod}]].", "data."),

@@ -94,6 +94,7 @@ class _Row:
     begins: int | None = None
     ends: int | None = None
     goes_on: bool = False
+    sources: list[str] = field(default_factory=list)
     subjects: dict[str, None] = field(default_factory=dict)
 
 
@@ -192,6 +193,7 @@ class ErrorGroups:
         row = self._rows.get(place)
         if row is None:
             row = self._rows[place] = _Row(group, Origin(log.source, part.line))
+        row.sources.append(log.source)
         row.count += part.count
         row.times += part.times
         for name in group.subjects:
@@ -307,4 +309,5 @@ def _group(place: _RowKey, row: _Row) -> ErrorGroup:
         sample=row.group.sample.decode("utf-8", "replace"),
         explained_by=place.fate.explained_by,
         benign=place.fate.benign,
+        sources=tuple(row.sources),
     )

@@ -75,7 +75,7 @@ _REPORTS = (
     b": rpc error: code = Internal desc = ",  # of a driver: `/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: …`
     *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
-    b': rejected connection from "',  # of etcd before 3.4, which warns since
+    b' embed: rejected connection from "',  # of etcd before 3.4, which warns since
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
@@ -87,7 +87,7 @@ _REPORT_WORDS = (
     b"of kill - ",
     b"became not ready",
     b"NodeNotReady",
-    b": rejected connection ",
+    b"embed: rejected ",
 )
 _SHORT = 32 << 10  # bytes of a block whose lines are searched even if each has a header of klog
 _WORTH_A_SCANNER = 4 << 20  # bytes: to search them for each report takes as long as making the scanner

@@ -25,7 +25,7 @@ _IN_PARENTHESES = lazy_regex(r"\([^()]*\)")
 _WORD = lazy_regex(r"[\w./@:%+~#*^-]+")
 _NOT_FOLDED = lazy_regex(r"[A-Za-z]{2,12}\d|v\d|[A-Za-z]/[A-Za-z]")  # ext4, http2, v1, I/O
 _REPEATED = lazy_regex(f"{FOLDED}(?:[ ,:]*{FOLDED})+")
-_ENDS_QUOTED = lazy_regex(r'[:=] ?"([^"]+)"$')
+_ENDS_QUOTED = lazy_regex(r'[:=] ?"([^"]+)"$|\(error "((?:[^"\\]|\\.)+)", ServerName "')  # the second is of etcd's TLS
 _LETTERS = lazy_regex(r"[A-Za-z]{2}")
 RPC_ERROR = "rpc error"
 # Descriptions of a gRPC error that say only who waited or lost the connection.
@@ -66,9 +66,10 @@ def last_clause(error: str) -> str:
     line = error[:LONGEST].strip().partition("\n")[0].strip()
     for _ in range(DEPTH):
         quoted = _ENDS_QUOTED.search(line)
-        if quoted is None or not _LETTERS.search(quoted[1]) or " " not in quoted[1]:
+        inner = (quoted[1] or quoted[2]) if quoted else ""
+        if not _LETTERS.search(inner) or " " not in inner:
             break
-        line = quoted[1].strip()
+        line = inner.strip()
     clauses = _IN_PARENTHESES.sub(f"({FOLDED})", fold(line)).split(": ")
     return next((clause.strip() for clause in reversed(clauses) if _LETTERS.search(clause)), "")
 

@@ -52,7 +52,7 @@ _MIGHT_BE = lazy_regex(
 )
 _DESCRIBED = lazy_regex(
     rb"[ \t]*+" + _REASON + rb"[ \t]+" + _AGE + rb"[ \t]+" + _SOURCE
-    + rb"(?:(?:[ \t]+|[ \t]*\n[ \t]+)(?P<rest>\S.*)|[ \t]*$)"
+    + rb"(?:(?:[ \t]+|[ \t]*\n[ \t]+)(?P<rest>\S.*)|[ \t]*(?:\n|$))"
 )  # fmt: skip  # the message may have been cut off, or be in the next line
 _UNTYPED = lazy_regex(rb"[ \t]*+" + _WORD + rb"[ \t]+" + _AGE + rb"[ \t]+" + _REPORTERS + rb"[ \t]+(?P<rest>\S.*)")
 _LISTED = lazy_regex(

@@ -94,7 +94,7 @@ class FindingRenderer:
         return FullFinding(
             row=self._row(incident, merged),
             id=finding.rule.id,
-            span=span_sentence(incident, undated),
+            span=span_sentence(incident, self._undated),
             subjects=tuple(shortened(self._clean(line), LONGEST_NAMES) for line in named if line),
             says=finding.texts.all.says,
             cause=tuple(" ".join(part.split()) for part in finding.texts.all.cause.split("\n\n")),

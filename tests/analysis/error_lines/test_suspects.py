@@ -46,6 +46,7 @@ PASSED_OVER = [
     b"Mar 12 08:15:00.1: INFO: At 2024-03-12 08:14:00 - event for web-0: {kubelet worker-1} Started: Started container web",
     b"[   72.660743] [talos] task startAllServices (1/1): service kubelet is running",
     b'time="2024-03-12T08:15:00.1Z" level=info msg="Container cf8d failed to exit within 30 seconds of signal 15 - using the force"',
+    b'I0312 08:15:00.100000       1 proxy.go:35] front: rejected connection from "192.0.2.7:41652", not in the list',
     INFO,
 ]
 

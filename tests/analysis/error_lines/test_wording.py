@@ -45,6 +45,7 @@ def test_fold(text, folded):
         ("it failed: 17", "it failed"),
         ("mount failed: exit status 1\nOutput: mount: wrong fs type", "exit status …"),
         ('no pod (UID: "1f0c: 17") of that name', "no pod (…) of that name"),
+        ('rejected connection from "192.0.2.7:1" (error "remote error: tls: bad \\"x\\"", ServerName "")', 'bad \\"…"'),
         ("", ""),
         ("17: 18", ""),
     ],
