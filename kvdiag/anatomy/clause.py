@@ -39,14 +39,19 @@ _IN_BRACKETS = lazy_regex(
 _OF_CONTAINER = lazy_regex(r", log: [^\n]*\Z")  # the last line of a container that RKE found not healthy
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
-    r"\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
-)  # of klog, at the begin of a whole line
+    r"\A(?:[A-Z]{4,5}: )?\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[\w.-]{1,80}\.go:\d{1,5}: )?|\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
+)  # of Go's log, and of klog, at the begin of a whole line
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
 _CALLED = lazy_regex(r" args: \[[^\]\n]{0,800}\](?:, ?|\Z)")  # how ceph-csi called a program
 _NO_FILES = lazy_regex(
     r"parse_file: cannot open |Errors while parsing config file|unable to find a keyring on "
 )  # what programs of Ceph print without a configuration; they go on
+_FRAME = lazy_regex(
+    r"\s*(?:(?:[\w.-]{1,100}/){1,12}[\w.-]{1,100}\.(?:\(\*?\w{1,80}\)\.)?[\w.]{1,80}(?:\(.{0,400}\))?"
+    r"|(?:main|runtime)\.\w{1,60}(?:\(.{0,400}\))?|/\S{1,400}\.(?:go|s):\d{1,6}(?: \+0x[0-9a-f]{1,16})?)\Z"
+)  # of the stack that zap prints below an error
+_NOTED = lazy_regex(r": \d{4}/\d\d/\d\d [\d:.]{8,20} juicefs\[\d{1,8}\] <INFO>: [^\n]*")
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
@@ -64,7 +69,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = without_callers(_OF_CONTAINER.sub("", _CALLED.sub("", text)))
+    text = without_callers(_NOTED.sub("", _OF_CONTAINER.sub("", _CALLED.sub("", text))))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     text = next(iter(_IN_BRACKETS.findall(text)), text)
     for answer in (_LINSTOR, _LONGHORN, _TONIC, _AZURE, _JSON_MESSAGE):
@@ -97,7 +102,7 @@ def innermost_clause(text: str) -> str:
 def _says_nothing(line: str) -> bool:
     if line.lstrip("> ").startswith(_ARGUMENTS):
         return True
-    return _CLOSING.match(line) is not None or _NO_FILES.search(line) is not None
+    return any(words is not None for words in (_CLOSING.match(line), _NO_FILES.search(line), _FRAME.match(line)))
 
 
 def _without_edges(part: str) -> str:

@@ -29,7 +29,7 @@ _LOGRUS = re.compile(rb'l="?' + _WORDS)  # level=, lvl=
 _AT_START = lazy_regex(
     rb"\n(?:[WEF][ \d]|"
     + _WORDS
-    + rb"\w{0,4}[ \t\[]|[ \t]{0,20}(?:[Ff]ailed to |rpc error: |plugin type=)|SIG[A-Z]{3,4}: "
+    + rb"\w{0,4}[ \t\[:]|[ \t]{0,20}(?:[Ff]ailed to |rpc error: |plugin type=)|SIG[A-Z]{3,4}: "
     rb"|unexpected fault address |runtime: (?:out of memory|goroutine stack)|runtime/cgo: )"
 )
 _ZAP = lazy_regex(rb"\.go:\d{1,6}[ \t]")  # on a terminal, its tabs turned into blanks

@@ -21,10 +21,10 @@ _TOKENS = 3  # before the level: a time, a thread, a logger
 _DATE = lazy_regex(
     rb"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4})?\]?[ \t,|:-]{1,4}"
 )
-_WORDS = rb"(?:(error|err|fatal|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|wrn|nwarn)"
+_WORDS = rb"(?:(error|erro|err|fatal|fata|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|wrn|nwarn)"
 _LEVEL = lazy_regex(
     rb"(?:\[(?i:" + _WORDS + rb")(?: [A-Z][\w.-]{1,200})?\]|<(?i:" + _WORDS + rb")>"
-    rb"|(?:(ERROR|FATAL|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
+    rb"|(?:(ERROR?|FATAL?|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
 )  # fmt: skip
 _FIRST = lazy_regex(rb"(?i:(error(?: from server(?: \(\w{1,40}\))?)?|fatal(?: error)?|critical|panic)|warning): \S")
 # An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
