@@ -39,7 +39,8 @@ _IN_BRACKETS = lazy_regex(
 _OF_CONTAINER = lazy_regex(r", log: [^\n]*\Z")  # the last line of a container that RKE found not healthy
 _EMPTY = lazy_regex(r"%!\w\(<nil>\)|\(?did not load config file, using default settings\.?")  # a nil error of Go; rbd
 _HEADER = lazy_regex(
-    r"\A(?:[A-Z]{4,5}: )?\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[\w.-]{1,80}\.go:\d{1,5}: )?|\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
+    r"\A(?:[A-Z]{4,5}: )?\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[\w.-]{1,80}\.go:\d{1,5}: )?"
+    r"|\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
 )  # of Go's log, and of klog, at the begin of a whole line
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines

@@ -119,6 +119,11 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"manifest for (\S{3,250}) (?:not found|in)",
         r"docker://([\w./:@-]{3,250}?)(?=: |[\"'\s]|$)",
     ),
+    "apikind": _compiled(
+        r"find the requested resource \(\w{2,20} ([a-z0-9-]{2,80}(?:\.[a-z0-9-]{1,80}){1,6})\)",
+        r"no matches for kind \"(\w{2,80})\" in version \"([\w./-]{2,120})\"",
+    ),
+    "granter": _compiled(r"user \"([^\"\n]{1,200})\" \(groups=\[[^\]\n]{0,600}\]\) is attempting to grant"),
     "user": _compiled(r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) resource \"([^\"\n]{1,80})\""),
     "cgroup": _compiled(
         r"(/sys/fs/cgroup/[^\s\"'`:\]]{2,300})",
@@ -204,7 +209,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "frame": _compiled(r"^\s{0,8}((?:[\w.-]{1,80}/){0,8}[\w.-]{1,80}\.(?:\(\*?\w{1,60}\)\.)?\w{1,80})\("),
 }
 WHOLE_FIRST = frozenset(
-    ("avc", "apparmor", "entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process")
+    ("avc", "apparmor", "entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process", "apikind")
 )
 """Kinds that have words of their own: they are searched in the whole record before others near the cause."""
 PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile"))
