@@ -28,7 +28,7 @@ _LONGEST_LINE = 8 << 10
 _FAILED = lazy_regex(
     r"(?!Unable to find image ')"  # docker says so before it pulls
     r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ailed|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't)) (?:to )?\w+ \S"
-    r"|[A-Z]\w{2,40}\.[A-Z]\w{2,40} failed for volume \S"
+    r"|[A-Z][\w. ]{2,60} failed for volume \S"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "
     r"|(?:open|l?stat|mkdir|read|write|l?chown|chmod|rename|remove|unlinkat|readlink|fork/exec|dial \w+)"
     r" [\"/\d][^:\n]*: \w"
