@@ -83,14 +83,15 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
     span = SOME_TIME if ends is None else format_duration(ends - begins)
-    over = f" over {span}" if span not in {NO_TIME, SOME_TIME} else ""
-    values |= {"count": str(count), "span": span, "often": _often(count, over)}
+    values |= {"count": str(count), "span": span, "often": _often(count, span)}
     return values | {"ladder": " ".join(dict.fromkeys(ladder))}
 
 
-def _often(count: int, over: str) -> str:
+def _often(count: int, span: str) -> str:
     """Return how often; lines of several places in a program, at several times, may be of more than one try."""
-    return f"{count} times{over}" if count != 1 else f"{'at least ' if over else ''}once"
+    if count == 1:
+        return "once" if span == NO_TIME else "at least once"
+    return f"{count} times" if span in {NO_TIME, SOME_TIME} else f"{count} times over {span}"
 
 
 def _known(attrs: Mapping[str, str]) -> dict[str, str]:

@@ -100,3 +100,11 @@ def test_a_duration_is_of_one_log(kvdiag, tmp_path, command, other):
     shown = " ".join(kvdiag(command, "a.log", "b.log", cwd=tmp_path).stdout.split())
     assert "access denied" in shown or "does not let this node mount" in shown
     assert not re.search(r"(?: in | over |–)\d+[dh]", shown), shown
+
+
+def test_two_boots_are_at_least_once(kvdiag, tmp_path):
+    """Uptimes of two logs may be of two boots."""
+    for name, uptime in (("a.log", 7201), ("b.log", 9201)):
+        (tmp_path / name).write_text(f"[ {uptime}.100000] EXT4-fs (sdb): Remounting filesystem read-only\n")
+    shown = " ".join(kvdiag("analyze", "a.log", "b.log", cwd=tmp_path).stdout.split())
+    assert "errors of the file system on sdb of this node, at least once" in shown
