@@ -37,3 +37,13 @@ from kvdiag.anatomy.error import read_error
 def test_peer(call, peer):
     """Each address names the program that listens there by default, or nothing."""
     assert read_error(f"{call}: connect: connection refused").peer == peer
+
+
+@pytest.mark.parametrize("who", ["192.0.2.8:41652", "somebody"])
+def test_a_client_without_tls_is_no_server(who):
+    """The side that printed it may be the server, as etcd is."""
+    sentence = read_error(
+        f"rejected connection from {who}: tls: first record does not look like a TLS handshake"
+    ).sentence
+    assert "does not speak TLS" in sentence
+    assert "server" not in sentence

@@ -39,7 +39,7 @@ _CASES = tuple(
     for case in (bytes.lower, bytes.upper, bytes.capitalize)
 )
 _BADGES = (b"err", b"warn", b"crit", b"emerg", b"alert", b"fatal", b"panic")
-_CAPITALS = (b"ERR", b"FATAL", b"PANIC", b"CRIT", b"EMERG", b"SEVERE", b"WARN")
+_CAPITALS = (b"ERR", b"FATA", b"PANI", b"CRIT", b"EMERG", b"SEVERE", b"WARN")
 _ENDINGS = (b"rror: ", b"atal: ", b"ritical: ", b"arning: ")
 # Literals of the scanner, and what a line with one must have, after the newline before it.
 _MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
