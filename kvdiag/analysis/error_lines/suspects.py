@@ -48,11 +48,12 @@ _MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
         lazy_regex(rb'(?:evel|everity|lvl|levelname)\\*"\s*:\s*\\*"' + _WORDS),
     ),
     ((b'"level":40', b'"level":50', b'"level":60'), lazy_regex(rb'"level":[456]0\b')),
-    (_CAPITALS, lazy_regex(rb"[\[< \t\n:|](?:" + b"|".join(_CAPITALS) + rb")")),
+    (_CAPITALS, lazy_regex(rb"[\[< \t\n:|\"](?:" + b"|".join(_CAPITALS) + rb")")),
     ((*(b"[" + badge for badge in _BADGES), b"[Err", b"[Warn", b"[WRN", b"[ALERT"), None),
     ((b"|WARN|", b"|ERR|", b"|EMER|"), None),  # of Open vSwitch
     ((*(b"<" + badge for badge in _BADGES), b"<nwarn"), None),
-    ((b"WARN\x1b[", b"ERRO\x1b[", b"FATA\x1b[", b"PANI\x1b["), None),  # logrus on a terminal, in colours
+    # logrus on a terminal, in colours; the same within JSON
+    (tuple(word + esc for word in (b"WARN", b"ERRO", b"FATA", b"PANI") for esc in (b"\x1b[", rb"\u001b[")), None),
     (tuple(b"\t" + word for word in _CASES), lazy_regex(rb"\t" + _WORDS + rb"\w{0,4}[ \t]")),
     ((b": SIG", b": W ", b": E ", b": F "), lazy_regex(rb": (?:SIG[A-Z]{3,4}: |[WEF] )")),
     ((b"panic: ", b"fatal error: ", b" W | ", b" E | ", b" C | ", b"rror from server"), None),
@@ -75,7 +76,7 @@ _REPORTS = (
     b": rpc error: code = Internal desc = ",  # of a driver: `/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: …`
     *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
-    b' embed: rejected connection from "',  # of etcd before 3.4, which warns since
+    b" embed: rejected connection from ",  # of etcd before 3.4, which warns since
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
