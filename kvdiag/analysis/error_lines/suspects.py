@@ -90,7 +90,8 @@ _REPORT_WORDS = (
     b"NodeNotReady",
     b"embed: rejected ",
 )
-_SHORT = 32 << 10  # bytes of a block whose lines are searched even if each has a header of klog
+SHORT_LOG = 32 << 10
+"""Bytes of a text that is searched more closely: in a longer one, a log, a failure at level info mostly was retried."""
 _WORTH_A_SCANNER = 4 << 20  # bytes: to search them for each report takes as long as making the scanner
 # Programs whose lines have no level, as named by the journal, syslog and JSON; and words of their failures.
 _KERNEL_MARKS = (b"kernel: ", b'"kernel"', b"\n[")
@@ -167,7 +168,7 @@ class LevelMarks:
         if klog < lines:
             is_known = klog + data.count(_LOGRUS_HEAD) >= lines
             places = [*places, *_starts(_LOGRUS, data), *(() if is_known else self._marked(data))]
-        elif len(data) <= _SHORT:  # headers may be in the messages of other lines
+        elif len(data) <= SHORT_LOG:  # headers may be in the messages of other lines
             places = [*places, *_starts(_LOGRUS, data), *_at_starts(data)]
         found = (data.rfind(b"\n", 0, place) + 1 for place in places)
         return [(begin, _end(data, begin)) for begin in sorted(set(found))]

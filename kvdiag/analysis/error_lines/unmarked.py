@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from kvdiag.analysis.error_lines.suspects import reports_failure
+from kvdiag.analysis.error_lines.suspects import SHORT_LOG, reports_failure
 from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.bodies import eventtable
 from kvdiag.formats.bodies.registry import CHATTER, UNREAD, classify, read_body
@@ -23,7 +23,6 @@ from kvdiag.model.values import Level
 
 Place: TypeAlias = tuple[int, int]  # begin and end of a line in its block
 
-SHORT_LOG = 32 << 10  # bytes; a longer text is a log, where a failure at level info mostly was retried
 _LONGEST_LINE = 8 << 10
 _FAILED = lazy_regex(
     r"(?!Unable to find image ')"  # docker says so before it pulls
@@ -97,9 +96,8 @@ def _lines(block: Block) -> Iterator[_Line]:
         if body is None:
             yield _Line(place, None, peeled.body.decode("utf-8", "replace"), bool(peeled.ident))
         else:
-            yield _Line(
-                place, body.level, "" if body.format in eventtable.FORMATS else body.message, is_of_program=False
-            )
+            message = "" if body.format in eventtable.FORMATS else body.message
+            yield _Line(place, body.level, message, is_of_program=False)
         begin += len(line) + 1
 
 
