@@ -52,6 +52,7 @@ _FRAME = lazy_regex(
     r"\s*(?:(?:[\w.-]{1,100}/){1,12}[\w.-]{1,100}\.(?:\(\*?\w{1,80}\)\.)?[\w.]{1,80}(?:\(.{0,400}\))?"
     r"|(?:main|runtime)\.\w{1,60}(?:\(.{0,400}\))?|/\S{1,400}\.(?:go|s):\d{1,6}(?: \+0x[0-9a-f]{1,16})?)\Z"
 )  # of the stack that zap prints below an error
+_ENCODED = lazy_regex(r"\.? ?Encoded authorization failure message: \S{20,}[^\n]*")  # of EC2, for its own tool
 _NOTED = lazy_regex(r": \d{4}/\d\d/\d\d [\d:.]{8,20} juicefs\[\d{1,8}\] <INFO>: [^\n]*")
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
@@ -70,7 +71,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = without_callers(_NOTED.sub("", _OF_CONTAINER.sub("", _CALLED.sub("", text))))
+    text = without_callers(_ENCODED.sub("", _NOTED.sub("", _OF_CONTAINER.sub("", _CALLED.sub("", text)))))
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     text = next(iter(_IN_BRACKETS.findall(text)), text)
     for answer in (_LINSTOR, _LONGHORN, _TONIC, _AZURE, _JSON_MESSAGE):

@@ -123,6 +123,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"find the requested resource \(\w{2,20} ([a-z0-9-]{2,80}(?:\.[a-z0-9-]{1,80}){1,6})\)",
         r"no matches for kind \"(\w{2,80})\" in version \"([\w./-]{2,120})\"",
     ),
+    "rbacrole": _compiled(r"(?:cluster)?role\.rbac\.authorization\.k8s\.io (\"[^\"\n]{1,253}\") not found"),
     "granter": _compiled(r"user \"([^\"\n]{1,200})\" \(groups=\[[^\]\n]{0,600}\]\) is attempting to grant"),
     "user": _compiled(r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) resource \"([^\"\n]{1,80})\""),
     "cgroup": _compiled(

@@ -19,7 +19,7 @@ UndatedLogs: TypeAlias = Mapping[str, Undated]  # by the name of the log
 NONE_UNDATED: UndatedLogs = MappingProxyType({})
 
 _BEFORE = "before the rows were printed"
-_SCALES = {Scale.AGE: "ages, no dates", Scale.UPTIME: "uptimes, no dates", Scale.LINE: "no times read"}
+_SCALES = {Scale.AGE: "ages, no dates", Scale.UPTIME: "uptimes, no dates"}
 _WITHOUT_TIME = {Scale.LINE, Scale.MIXED}
 _MIXED = Undated(Scale.MIXED, 0)
 
@@ -59,7 +59,7 @@ def span_sentence(incident: Incident, logs: UndatedLogs = NONE_UNDATED) -> str:
     state = _state(finding, undated)
     if not begins:
         times = f"{finding.count} times" if finding.count > 1 else "Once"
-        return f"{state} {times}; no {'common time' if undated == _MIXED else 'time read'}.".lstrip()
+        return f"{state} {times}{'; no common time' if undated == _MIXED else ''}.".lstrip()
     if finding.count < 2 and finding.healed is None and finding.deleted is None:
         once = f"Once, {begins}." if not took else f"Began {begins}, seen for {format_duration(lasted)}."
         return f"{once} {state}".rstrip()
@@ -106,19 +106,20 @@ def scale_text(stamp: int, undated: Undated) -> str:
 
 
 def read_span(readings: Sequence[Reading]) -> str:
-    """Return the time from the first to the last line of the logs with dates; without any, why there is none."""
+    """Return the time from the first to the last line of the logs with dates; without any, what they have instead."""
     dated = [reading for reading in readings if reading.undated is None]
     begins = [reading.begins for reading in dated if reading.begins is not None]
     ends = [reading.ends for reading in dated if reading.ends is not None]
     if begins and ends:
         return format_span(min(begins), max(ends))
-    return "; ".join(dict.fromkeys(_SCALES[one.undated.scale] for one in readings if one.undated is not None))
+    scales = dict.fromkeys(one.undated.scale for one in readings if one.undated is not None)
+    return "; ".join(_SCALES[scale] for scale in scales if scale in _SCALES)
 
 
 def short_span(begins: int | None, ends: int | None, undated: Undated | None = None) -> str:
     """Return the time span in the shortest clear form: the date only if the span crosses midnight."""
     if begins is None or ends is None or (undated is not None and undated.scale in _WITHOUT_TIME):
-        return "no time"
+        return ""
     if undated is not None:
         first_text, last_text = clock_text(begins, undated), clock_text(ends, undated)
         return first_text if first_text == last_text else f"{first_text}–{last_text.partition(' ')[2]}"

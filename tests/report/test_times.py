@@ -23,7 +23,7 @@ DATE = re.compile(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d")
     [
         (AGES, "Began 12m before the rows were printed: 2 times in 3m.", "3 lines, ages, no dates"),
         (UPTIMES, "2h5m after boot", "2 lines, uptimes, no dates"),
-        (NO_TIMES, "Once; no time read.", "1 lines, no times read"),
+        (NO_TIMES, " Once. ", "1 lines"),
     ],
     ids=["ages", "uptimes", "no times"],
 )

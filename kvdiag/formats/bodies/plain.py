@@ -50,7 +50,7 @@ _PREVENTED = lazy_regex(
 # Open vSwitch and OVN; a logger of Python in the log of another program.
 _VLOG = lazy_regex(rb"(?:[a-z][\w-]{1,30}|\d{4}-\d\d-\d\dT[\d:.]{8,15}Z)\|\d{5,8}\|[^|\n]{1,60}\|(?:(ERR|EMER)|WARN)\|")
 _PYTHON = lazy_regex(rb"(?:[\w:.,-]{1,30} ){0,4}[\w.]{1,60}\[(?:(ERROR|CRITICAL)|WARNING)\]: \S")
-_TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}[:, \t]{1,4}")
+_TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}(?:\[\d{1,9}\])?[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
 _ABORTED = lazy_regex(
     rb"(?:[\w./+-]{1,100}: )?[\w./+-]{1,200}:\d+: (?:[^\n]{1,300}: )?Assertion [`'][^\n]{1,300}' failed\."
