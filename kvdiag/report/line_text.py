@@ -156,6 +156,7 @@ def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> Erro
     """A group of error lines, with the first of them."""
     message = message_of_line(group.sample)
     message = redacted(message) if redact else message  # before its lines are joined: some secrets end with their line
+    author = "" if group.begins is None else group.component  # of a text without a header it is a guess
     line = LineText(
         source=clean(group.origin.source, redact=redact),
         number=group.origin.line,
@@ -167,7 +168,7 @@ def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> Erro
     )
     return ErrorText(
         state=_state(group),
-        where=clean(group.where or group.component or group.origin.source.rpartition("/")[2], redact=redact),
+        where=clean(group.where or author or group.origin.source.rpartition("/")[2], redact=redact),
         count=group.count,
         when=short_span(group.begins, group.ends, undated_sources(group.sources or (group.origin.source,), undated)),
         reason=clean(group.explained_by or group.benign, redact=redact),
