@@ -42,7 +42,7 @@ def test_an_umbrella_names_the_cause(report):
     """Title, sentence and first step of a rule for any failure of CNI name the socket that is missing."""
     found = report(log_of(ADD, error=f"dial unix {SOCKET}: connect: no such file or directory"))["findings"][0]
     assert found["rule"] == "cni-add-failed"
-    sentence = f"CNI plug-in portgate: the socket {SOCKET} does not exist: the agent of portgate does not run, or uses another path"
+    sentence = f"CNI plug-in portgate: the socket {SOCKET} does not exist: the agent of portgate does not run, or not with this path"
     assert found["title_object"] == f"FailedCreatePodSandBox: CNI ADD fails: {sentence}"
     assert found["says"].endswith(sentence)
     assert found["fix"][0]["run"] == f"ls -l {SOCKET}"
