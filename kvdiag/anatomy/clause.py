@@ -59,9 +59,10 @@ _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400}
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(
-    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\})"
+    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\}|\d{1,12}, )"
     r"|\bcaused \"|\"? \"?err(?:or)?\"?=\""
 )  # not within a quota, nor in a taint without a value: {node.kubernetes.io/not-ready: }
+_YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text
 _ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
@@ -94,6 +95,8 @@ def innermost_clause(text: str) -> str:
             parts[-1] = f"{parts[-1]}: {last}"
     if not parts:
         return ""
+    if place := _YAML_LINE.search(line[: max(0, line.rfind(parts[-1]))]):
+        parts[-1] = place[0] + parts[-1]
     is_whole = len(parts[-1]) >= SHORT and not _ID.match(parts[-1])
     if is_whole or len(parts) < 2:
         return _bounded(parts[-1])

@@ -171,8 +171,11 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"[Mm]odule ['\"]?([\w-]{2,60})['\"]? not found",
         r"kernel module ['\"]?([\w-]{2,60})",
         r"insert (?:module )?'([\w-]{2,60})'",
+        r"insert module (?:\S{0,200}/)?([\w-]{2,60})\.ko",
         r"can't load module ([\w-]{2,60})",
     ),
+    "iptmatch": _compiled(r"load match [`']([\w-]{1,40})'"),
+    "ipttarget": _compiled(r"load target [`']([\w-]{1,40})'"),
     "driver": _compiled(
         r"driver name ([\w.-]{3,80}) not found",
         r"plugin (?:name )?([\w.-]{3,80}) not found in the list of registered DRA",
