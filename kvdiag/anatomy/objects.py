@@ -37,6 +37,7 @@ _OF_NODE = r"(?:runc|crun|runsc|youki|kata-runtime|conmon|apparmor_parser|newuid
 _COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controllers of cgroup v1
 _PCI = r"(?<=/[0-9a-f]{4}):(?=[0-9a-f]{2}:)|(?<=/[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.)"  # /devices/0000:3b:02.1
 _PART = rf"{_COMMA}|{_PCI}"
+_CNI, _LAST = r"\", plugin supports \[", r"[^\]\n]{0,120}?\""  # what a plug-in prints between and before two versions
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "socket": _compiled(
         r"(?:dial unix|listen unix|unix://) ?@?(/[^\s\"':,\]]{2,200})",
@@ -91,6 +92,15 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
     ),
     "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),
+    "cniolder": _compiled(  # versions 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0 exist
+        rf"(config is \"(?:0\.\d\.\d{_CNI}\"1|0\.[0-3]\.\d{_CNI}\"0\.4|0\.[0-2]\.\d{_CNI}\"0\.3|0\.1\.\d{_CNI}\"0\.2"
+        rf"|0\.3\.0{_CNI}\"0\.3\.1|1\.0\.\d{_CNI}\"1\.1)[^\]\n]{{0,120}}\])"
+    ),
+    "cninewer": _compiled(
+        rf"(config is \"(?:1\.1\.\d{_CNI}{_LAST}(?:0|1\.0)|1\.0\.\d{_CNI}{_LAST}0|0\.4\.\d{_CNI}{_LAST}0\.[0-3]"
+        rf"|0\.3\.\d{_CNI}{_LAST}0\.(?:[0-2]|3\.0))[\d.]{{0,6}}\"\])"
+    ),
+    "cniresult": _compiled(r"unsupported CNI result version \"([\w.-]{1,20})\""),
     "udp": _compiled(
         rf"(?:(?:read|write) udp[46]? \S{{3,80}}->|dial udp[46]? )({_HOST})"
         r"(?=: (?:\w{4,9}: )?(?:connection refused|i/o timeout))"

@@ -66,7 +66,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
-    backoffs, `often` is `once`, `at least once` or `8 times over 1m3s`.
+    backoffs, `resources` has each resource once, `often` is `once`, `at least once` or `8 times over 1m3s`.
     """
     values: dict[str, str] = {}
     ladder: list[str] = []
@@ -84,7 +84,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         values[str(entity.kind)] = entity.name
     span = SOME_TIME if ends is None else format_duration(ends - begins)
     values |= {"count": str(count), "span": span, "often": _often(count, span)}
-    return values | {"ladder": " ".join(dict.fromkeys(ladder))}
+    resources = dict.fromkeys(event.attrs.get("resource", "") for event in evidence)
+    return values | {"ladder": " ".join(dict.fromkeys(ladder)), "resources": ", ".join(filter(None, resources))}
 
 
 def _often(count: int, span: str) -> str:
