@@ -22,7 +22,7 @@ from kvdiag.anatomy.compose import (
 from kvdiag.anatomy.data import tables
 from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
-from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, FoundObject, find_object
+from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, WHOLE_FIRST, FoundObject, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
@@ -80,6 +80,15 @@ def read_error(
         sentence=quoted,
     )
     return _with_cause(anatomy, found, found.hit, level, known) if found.hit else anatomy
+
+
+def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
+    """Return the anatomy of an error that is a part of a record, which may name its object in front of that part."""
+    part = read_error(text, context=record, program=program)
+    if part.object:
+        return part
+    whole = read_error(record, program=program)
+    return whole if whole.object_kind in WHOLE_FIRST and whole.primitive == part.primitive else part
 
 
 def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level, known: Tables) -> ErrorAnatomy:

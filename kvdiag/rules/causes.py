@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from kvdiag.anatomy.decode import without_wrappers
-from kvdiag.anatomy.objects import WHOLE_FIRST
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
@@ -38,18 +37,14 @@ LONGEST_ERROR = 240  # characters; of a longer error a report would show the cal
 
 def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
     """Return the strongest error among the events."""
-    from kvdiag.anatomy.error import Candidate, read_error, strongest_error  # slow: not for every log
-
-    def anatomy(error: str, event: Event) -> ErrorAnatomy:
-        read = read_error(error, context=event.text, program=event.component)
-        if read.object:
-            return read
-        whole = read_error(event.text, program=event.component)  # a wording may keep the object apart from the error
-        return whole if whole.object_kind in WHOLE_FIRST and whole.primitive == read.primitive else read
+    from kvdiag.anatomy.error import Candidate, read_part, strongest_error  # slow: not for every log
 
     counts = Counter(map(_error, events))
     firsts = {_error(event): event for event in reversed(events)}
-    return strongest_error(Candidate(one.time, anatomy(error, one), counts[error]) for error, one in firsts.items())
+    return strongest_error(
+        Candidate(event.time, read_part(error, event.text, event.component), counts[error])
+        for error, event in firsts.items()
+    )
 
 
 def _error(event: Event) -> str:

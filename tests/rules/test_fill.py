@@ -248,6 +248,7 @@ def test_values():
     said = slot_values(entity, told, 3, SECOND, 64 * SECOND)
     assert said == {
         "text": "second",
+        "resources": "",
         "pod": "shop/web-0",
         "driver": "d",
         "volume": "data",
