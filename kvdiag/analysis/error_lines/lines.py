@@ -47,7 +47,7 @@ LONGEST_VALUE = 120  # lines of a value that begins with `err=<`
 WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
-_OPENS = b"=<"
+_OPENS = (b"=<", b" {")  # of a value with lines of its own; what is below the second, an error, begins with a colon
 _ONE_LINE_FORMATS = frozenset(("plain", "klogjson", eventtable.AS_OBJECT))  # formats whose records are one line each
 _LEVEL = lazy_regex(rb"(?:level|lvl)=\"?(?:(?i:(warn)|(erro)|(fata|pani)))")
 _EVENT = lazy_regex(r"\): type: 'Warning' reason: '(\w+)' (.*)", re.DOTALL)
@@ -355,7 +355,8 @@ def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
         body = peel(below).body
         if is_head(body):
             return line, 0
-        if body.lstrip().startswith(b">"):
+        if body.lstrip().startswith(b">") if line.endswith(b"<") else body.startswith(b"}"):
+            number += line.endswith(b"{") and number < len(rest) and peel(rest[number]).body.startswith(b": ")
             return b"\n".join([line, *(peel(one).body for one in rest[:number])]), number
     return line, 0
 
