@@ -92,3 +92,11 @@ def assert_safe(text: str) -> None:
     words = shlex.split(unknown.replace("|", " "))
     assert not [word for word in words if word.startswith("-<")]
     assert all(f"<{slot}>" in unknown for slot in SLOT.findall(text))
+
+
+@pytest.mark.parametrize(
+    ("path", "is_path"), [("/opt/cni/bin/", True), ("/opt/cni/bin", True), ("/", False), ("/opt//bin", False)]
+)
+def test_a_folder_may_end_in_a_slash(path, is_path):
+    """The paths of a setting are printed as they were set."""
+    assert is_safe("path", path) is is_path

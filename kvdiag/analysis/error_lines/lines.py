@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kvdiag.analysis.error_lines.below import LONGEST_SAMPLE, LONGEST_VALUE, below_head, lines_behind, with_value
 from kvdiag.analysis.error_lines.suspects import LevelMarks
 from kvdiag.analysis.error_lines.unmarked import ShortText, reported
 from kvdiag.analysis.error_lines.wording import fold_message
@@ -24,7 +25,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.events.timestamp_reader import KlogLayout, Layout, TimedLine, TimestampReader
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.bodies import eventtable, plain
-from kvdiag.formats.bodies.registry import CHATTER, HEAD, canonical, classify, is_head, read_body
+from kvdiag.formats.bodies.registry import canonical, read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.inputs.scan.blocks import Block
 from kvdiag.model.record import Body
@@ -35,15 +36,12 @@ MOST_GROUPS = 5_000  # groups of one log; further lines are counted as not liste
 MOST_LIKE = 20_000  # wordings of one log in the cache
 MOST_SUBJECTS = 5
 LOOKED_AT = 20  # first lines of a group that are searched for names
-LONGEST_SAMPLE = 8 << 10
 OPENING = 3  # lines at the head of a crash; only the first of them counts
 NO_TIME = -(1 << 62)
 COREDNS = "coredns"
 _COREDNS = lazy_regex(r"\[[A-Z]{4,7}\] plugin/\w+: ")  # a recorded terminal may have its lines below those of kubelet
 EVENTS = "events"  # the component of a row of events that names none
 REST = 0  # the group of lines beyond MOST_GROUPS
-MOST_BELOW = 12  # lines of a message that a sample includes
-LONGEST_VALUE = 120  # lines of a value that begins with `err=<`
 WORSE = frozenset((Level.WARNING, Level.ERROR, Level.FATAL))
 _LETTERS = {ord("W"): Level.WARNING, ord("E"): Level.ERROR, ord("F"): Level.FATAL}
 _DIGITS = b"0123456789"
@@ -167,16 +165,19 @@ class ErrorLines:
         stamper: TimestampReader,
     ) -> None:
         """Add lines of a block by begin and end, each with its level if it does not say that itself."""
-        data, counted, number = block.data, 0, block.first_line + 1
+        data, counted, number, inside = block.data, 0, block.first_line + 1, 0
         for begin, end in sorted(places):
+            if begin < inside:
+                continue
             number += data.count(b"\n", counted, begin)
             counted = begin
             line = data[begin:end].removesuffix(b"\r")
             self._below, self._rest, self._unmarked = 0, (data, end + 1), places[begin, end]
             try:
                 if line.endswith(_OPENS):
-                    line, below = _with_value_lines(data, line, end)
+                    line, below = with_value(data, line, end)
                     self._below = line_of(number + below) - line_of(number)
+                    inside = end + sum(len(one) + 1 for one in lines_behind(data, end)[:below])
                 self._read(line, line_of(number), stamper)
             except MemoryError:
                 raise
@@ -334,7 +335,7 @@ class ErrorLines:
         is_whole = body.format in _ONE_LINE_FORMATS and not line.rstrip().endswith(b":")
         is_whole = is_whole or (line.startswith(b"{") and line.endswith(b"}"))
         if not is_whole and b"\n" not in line:
-            below = list(_below(*self._rest))
+            below = list(below_head(*self._rest))
             sample, self._below = b"\n".join([line, *below]), len(below)
         return self._group(GroupKey(ident, level, body.caller, words), sample, number), entries
 
@@ -346,28 +347,6 @@ class ErrorLines:
             group = self._group_numbers[key] = len(self.groups)
             self.groups.append(LineGroup(key, number, sample[:LONGEST_SAMPLE]))
         return group
-
-
-def _with_value_lines(data: bytes, line: bytes, end: int) -> tuple[bytes, int]:
-    """Return a line together with the lines of the value that it begins, and the number of these lines."""
-    rest = data[end + 1 : end + 1 + LONGEST_SAMPLE].split(b"\n", LONGEST_VALUE)[:LONGEST_VALUE]
-    for number, below in enumerate(rest, start=1):
-        body = peel(below).body
-        if is_head(body):
-            return line, 0
-        if body.lstrip().startswith(b">") if line.endswith(b"<") else body.startswith(b"}"):
-            number += line.endswith(b"{") and number < len(rest) and peel(rest[number]).body.startswith(b": ")
-            return b"\n".join([line, *(peel(one).body for one in rest[:number])]), number
-    return line, 0
-
-
-def _below(data: bytes, begin: int) -> Iterator[bytes]:
-    """Yield the lines of a message that have no header of their own; a runtime prints its carrier before each."""
-    for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
-        if not line.strip() or classify(line) in {HEAD, CHATTER}:
-            return
-        peeled = peel(line)
-        yield line if peeled.stamp is None else peeled.body
 
 
 def _is_read_by(layout: Layout, timed: TimedLine, line: bytes) -> bool:

@@ -164,3 +164,18 @@ def test_another_pull_that_fails_is_listed(errors_of):
         '  Warning  Failed   3m (x4 over 5m)    kubelet  Failed to pull image "registry.example.org/b:1": odd widget\n'
     )
     assert [group.message for group in errors_of(events=other).groups if "odd widget" in group.message]
+
+
+@pytest.mark.parametrize("carrier", ["", "Mar 12 08:00:00 node-a kubelet[2201]: "])
+@pytest.mark.parametrize("end", ["\n: [", ": ["])
+def test_the_error_below_a_value_of_several_lines(errors_of, carrier, end):
+    """Kubelet prints a CNI configuration in front of its error: the lines of both are one error, which a rule explains."""
+    head = carrier + klog("cni.go:202] Error validating CNI config list {", "08:00:00", "W").rstrip()
+    below = (
+        f'    "name": "net",\n    "plugins": [\n        {{\n            "type": "portmap"\n        }}\n    ]\n}}{end}'
+    )
+    error = 'failed to find plugin "portmap" in path [/opt/cni/bin/]]'
+    text = "\n".join([head, *(carrier + line for line in (below + error).split("\n"))]) + "\n"
+    said = errors_of(kubelet=text + klog('a.go:1] "No gadget"', "08:00:01"))
+    assert (said.lines, said.explained) == (2, 1)
+    assert [group.count for group in said.groups] == [1]

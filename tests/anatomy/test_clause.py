@@ -1,0 +1,27 @@
+"""The clause at the end of an error is quoted whole: what a colon in it only separates a key from its value stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from kvdiag.anatomy.clause import innermost_clause
+
+
+@pytest.mark.parametrize(
+    ("text", "clause"),
+    [
+        ("a: yaml: line 16: mapping values are not allowed here", "yaml: line 16: mapping values are not allowed here"),
+        (
+            "a: at line 16: mapping values are not allowed in this context",
+            "mapping values are not allowed in this context",
+        ),
+        (
+            "b: the size is exceeded, recBytes: 865, fileSize(9) = 3",
+            "the size is exceeded, recBytes: 865, fileSize(9) = 3",
+        ),
+        ("b: exit status: 865: the program printed nothing at all", "the program printed nothing at all"),
+    ],
+)
+def test_what_is_no_wrapper_stays(text, clause):
+    """The line of a YAML file and a number of a list stay; what wraps the error does not."""
+    assert innermost_clause(text) == clause
