@@ -83,12 +83,10 @@ def read_error(
 
 
 def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
-    """Return the anatomy of an error that is a part of a record, which may name its object in front of that part."""
-    part = read_error(text, context=record, program=program)
-    if part.object:
-        return part
-    whole = read_error(record, program=program)
-    return whole if whole.object_kind in WHOLE_FIRST and whole.primitive == part.primitive else part
+    """Return the anatomy of an error that is a part of a record, which may say in front of it what its object is."""
+    part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
+    is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
+    return whole if is_same and whole.object_kind in WHOLE_FIRST else part
 
 
 def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level, known: Tables) -> ErrorAnatomy:
