@@ -140,9 +140,7 @@ def nothing_found(report: Report) -> str:
     """Return the sentence for a report without findings."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
-    return _first_error(report) or (
-        "No known failure found." if any(reading.records for reading in report.inputs) else "No log lines recognized."
-    )
+    return _first_error(report) or ("No known failure found." if is_recognized(report) else "No log lines recognized.")
 
 
 def _first_error(report: Report) -> str:
@@ -239,14 +237,18 @@ def common_folder(report: Report) -> str:
     return os.path.commonpath([source.rpartition("/")[0] for source in sources])
 
 
+def is_recognized(report: Report) -> bool:
+    """Return whether a line has a known format, or words that are known to be harmless."""
+    return bool(report.errors.benign) or any(reading.records for reading in report.inputs)
+
+
 def verdict(report: Report) -> str:
     """`2 failures found, worst: high; 1 note`."""
     found, noted = failures(report.findings), notes(report.findings)
     more = f"; {count_noun(len(noted), 'note')}" if noted else ""
     if not found:
-        is_read = any(reading.records for reading in report.inputs)
         none = no_alarm(noted).lower() if noted else "no failure found"
-        return f"{none}{more}" if is_read else "no log lines recognized"
+        return f"{none}{more}" if is_recognized(report) else "no log lines recognized"
     worst = max(incident[0].severity for incident in found)
     return f"{count_noun(len(found), 'failure')} found, worst: {worst.label}{more}"
 
