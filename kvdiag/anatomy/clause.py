@@ -53,7 +53,9 @@ _FRAME = lazy_regex(
     r"|(?:main|runtime)\.\w{1,60}(?:\(.{0,400}\))?|/\S{1,400}\.(?:go|s):\d{1,6}(?: \+0x[0-9a-f]{1,16})?)\Z"
 )  # of the stack that zap prints below an error
 _ENCODED = lazy_regex(r"\.? ?Encoded authorization failure message: \S{20,}[^\n]*")  # of EC2, for its own tool
-_NOTED = lazy_regex(r": \d{4}/\d\d/\d\d [\d:.]{8,20} juicefs\[\d{1,8}\] <INFO>: (?:(?!<(?:WARNING|ERROR|FATAL)>)[^\n])*")
+_NOTED = lazy_regex(
+    r": \d{4}/\d\d/\d\d [\d:.]{8,20} juicefs\[\d{1,8}\] <INFO>: (?:(?!<(?:WARNING|ERROR|FATAL)>)[^\n])*"
+)
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
