@@ -1,4 +1,4 @@
-"""What a lead asks of a month of 200 nodes, answered by the report and by the SQL of docs/fleet.md."""
+"""What a lead asks of a month of 100 nodes, answered by the report and by the SQL of docs/fleet.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kvdiag.fleet.questions import Questions, tables_of
 
 pytestmark = pytest.mark.long
 
-CLUSTERS, NODES, DAYS = 2, 200, 30
+CLUSTERS, NODES, DAYS = 2, 100, 30
 OLD_CONTAINERD = [f"c01/n{number:04}" for number in range(1, NODES, 20)]
 OLD, OTHERS = len(OLD_CONTAINERD), NODES - len(OLD_CONTAINERD)
 
