@@ -36,8 +36,6 @@ export PIP_NO_COMPILE := 1
 # Each core has its share of the tests in their order, so that what a file prepares is prepared once; beyond four, more
 # would be prepared than shared.
 SPREAD := -n auto --maxprocesses 4 --dist worksteal
-# Those that wait for disks, networks and a browser, more than they compute.
-WAITING := -n 4 --dist worksteal
 
 .DEFAULT_GOAL := demo
 .PHONY: demo test integration mutants lowest lock lint types check bench bench-full explore fuzz docs pictures holmes pyz krew clean format
@@ -50,7 +48,7 @@ test: $(VENV)/.dev
 	TZ=EST+5 $(BIN)/pytest -q $(SPREAD) --ignore=tests/integration
 
 integration: $(VENV)/.integration
-	TZ=EST+5 $(BIN)/pytest -q $(WAITING) tests/integration
+	TZ=EST+5 $(BIN)/pytest -q $(SPREAD) tests/integration
 
 # With the oldest releases that pyproject.toml admits of what kvdiag needs, in an environment of their own; not what
 # shells make of commands, which is the same with any release.

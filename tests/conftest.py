@@ -43,11 +43,6 @@ for name, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP,
         signal.signal(name, usual)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take long: at the end one core would wait for the other."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
-
-
 def pytest_collection_finish() -> None:
     """Look through the thousands of tests no more than once."""
     gc.collect()

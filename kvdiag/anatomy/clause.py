@@ -74,7 +74,9 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    text = without_callers(_ENCODED.sub("", _NOTED.sub("", _OF_CONTAINER.sub("", _CALLED.sub("", text)))))
+    for words in (_CALLED, _OF_CONTAINER, _NOTED, _ENCODED):
+        text = words.sub("", text)
+    text = without_callers(text)
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))
     text = next(iter(_IN_BRACKETS.findall(text)), text)
     for answer in (_LINSTOR, _LONGHORN, _TONIC, _AZURE, _JSON_MESSAGE):

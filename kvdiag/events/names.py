@@ -23,7 +23,6 @@ MOST_REMEMBERED = 65_536
 """How many parsed values are cached; about 20 MB if each had the maximum length."""
 
 UNNAMED = "?"
-
 """The name of the pod in an excerpt that does not name it; at most one in each."""
 
 MAX_ERROR = 4096
@@ -34,7 +33,7 @@ MAX_TEXT = 8192
 
 
 def unnamed_pod(source: str) -> str:
-    """Return what stands for the pod that a log does not name: two logs mostly tell of two pods."""
+    """Return what stands for the pod that a log does not name: two logs mostly are of two pods."""
     return f"{UNNAMED}{source}"
 
 

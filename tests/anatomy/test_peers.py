@@ -45,5 +45,5 @@ def test_a_client_without_tls_is_no_server(who):
     sentence = read_error(
         f"rejected connection from {who}: tls: first record does not look like a TLS handshake"
     ).sentence
-    assert "does not speak TLS" in sentence
+    assert "does not use TLS" in sentence
     assert "server" not in sentence

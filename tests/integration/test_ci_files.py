@@ -86,7 +86,6 @@ def test_the_action_expands_patterns(checked, tmp_path):
     assert "none*.log" in missing.stderr
 
 
-@pytest.mark.long
 def test_the_action_installs_itself(tmp_path):
     """What it installs is the checkout of the action, where its check expects it."""
     step = ACTION["runs"]["steps"][0]
@@ -134,7 +133,6 @@ def job(tmp_path) -> Path:
     return tmp_path / "job"
 
 
-@pytest.mark.long
 def test_the_example_for_gitlab(released, job, tmp_path):
     """Its lines, run as GitLab's runner runs them, write both reports; its form is GitLab's."""
     (tmp_path / ".gitlab-ci.yml").write_text(text := example("yaml", "GitLab"), "utf-8")
@@ -152,7 +150,6 @@ def test_the_example_for_gitlab(released, job, tmp_path):
     assert JUnitXml.fromfile(str(job / reports["junit"])).failures == 1
 
 
-@pytest.mark.long
 def test_the_example_for_jenkins(released, job):
     """Its steps, run by `sh -xe` as Jenkins runs them, write the files that it publishes."""
     text = example("groovy", "Jenkins")

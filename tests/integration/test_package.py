@@ -287,7 +287,6 @@ def test_krew_installs_the_plugin(krew, tmp_path):
     assert b"Usage: kubectl kvdiag node " in done.stdout
 
 
-@pytest.mark.long
 def test_the_steps_of_the_image_install_kvdiag(tmp_path):
     """The RUN steps of the first stage, in a folder instead of a container: they install by hash, and kvdiag works.
 

@@ -94,7 +94,7 @@ class _Row:
     begins: int | None = None
     ends: int | None = None
     goes_on: bool = False
-    sources: list[str] = field(default_factory=list)
+    sources: dict[str, None] = field(default_factory=dict)
     subjects: dict[str, None] = field(default_factory=dict)
 
 
@@ -193,7 +193,7 @@ class ErrorGroups:
         row = self._rows.get(place)
         if row is None:
             row = self._rows[place] = _Row(group, Origin(log.source, part.line))
-        row.sources.append(log.source)
+        row.sources[log.source] = None
         row.count += part.count
         row.times += part.times
         for name in group.subjects:
@@ -215,26 +215,26 @@ def _with_explained_causes(rows: Mapping[_RowKey, _Row]) -> Iterator[tuple[_RowK
     Each layer of a program wraps the error of the layer below in words of its own. A line whose end was cut off is the
     same failure as the whole line.
     """
-    whole = [(place, row) for place, row in rows.items() if place.fate.explained_by]
     explained: dict[tuple[str, ...], list[tuple[_RowKey, _Row]]] = {}
+    whole: dict[str, list[tuple[_RowKey, _Row]]] = {}  # by their place in the code
     for place, row in rows.items():
         if place.fate.explained_by and row.begins is not None:
+            whole.setdefault(place.where, []).append((place, row))
             for key in (_cause(row), PULL) if _is_pull(row) else (_cause(row),):
                 explained.setdefault(key, []).append((place, row))
     for place, row in rows.items():
         causes = explained.get(_cause(row), ()) if place.fate == UNEXPLAINED and explained else ()
-        if place.fate == UNEXPLAINED and whole:
-            causes = [*causes, *(other for other in whole if _is_cut(place, other[0]))]
+        cut_from = whole.get(place.where, ()) if place.fate == UNEXPLAINED and place.where else ()
+        causes = [*causes, *(other for other in cut_from if _is_cut(place.words, other[0].words))]
         same = next((cause for cause, other in causes if _overlap(row, other)), None)
         yield (place if same is None else place._replace(fate=same.fate)), row
 
 
-def _is_cut(place: _RowKey, whole: _RowKey) -> bool:
-    """Return whether the words of a row end within a word of another row from the same place."""
-    cut = place.words
-    if not place.where or place.where != whole.where or not LEAST_CUT <= len(cut) < len(whole.words):
+def _is_cut(cut: str, whole: str) -> bool:
+    """Return whether the words of a row end within a word of another row."""
+    if not LEAST_CUT <= len(cut) < len(whole):
         return False
-    return whole.words.startswith(cut) and cut[-1].isalnum() and whole.words[len(cut)].isalnum()
+    return whole.startswith(cut) and cut[-1].isalnum() and whole[len(cut)].isalnum()
 
 
 def _cause(row: _Row) -> tuple[str, ...]:

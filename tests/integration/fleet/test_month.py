@@ -19,8 +19,6 @@ pytest.importorskip("duckdb", reason="kvdiag[fleet] is not installed")
 from kvdiag.fleet.places import place
 from kvdiag.fleet.questions import Questions, tables_of
 
-pytestmark = pytest.mark.long
-
 CLUSTERS, NODES, DAYS = 2, 100, 30
 OLD_CONTAINERD = [f"c01/n{number:04}" for number in range(1, NODES, 20)]
 OLD, OTHERS = len(OLD_CONTAINERD), NODES - len(OLD_CONTAINERD)
