@@ -87,6 +87,15 @@ def test_the_last_error_comes_first(kvdiag, tmp_path, text, first):
     assert " ".join(kvdiag("analyze", "--year", "2024", path).stdout.split()).startswith(first)
 
 
+def test_the_cause_without_a_rule_has_a_first_check(kvdiag, tmp_path):
+    """Below the cause that an error line names stands the command that checks it; words alone have none."""
+    path = tmp_path / "node.log"
+    path.write_text(OTHER.format(line=1, error="open /etc/x: no such file or directory"), "utf-8")
+    assert kvdiag("analyze", path).stdout.splitlines()[1:3] == ["  First: Check /etc/x.", "    $ ls -ld /etc/x"]
+    path.write_text(OTHER.format(line=1, error="it is gone away from here for good and ever"), "utf-8")
+    assert "First:" not in kvdiag("analyze", path).stdout
+
+
 def test_a_line_cut_within_a_word_is_explained_as_the_whole_one(kvdiag, tmp_path):
     """A line that ends within a word of an explained line of the same place is the same failure; another is not."""
     full = 'W0312 08:00:00.000000    2201 status_manager.go:446] Failed to update status for pod "{pod}": etcdserver: {end}\n'

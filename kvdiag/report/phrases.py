@@ -16,7 +16,7 @@ from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
-from kvdiag.model.error_anatomy import PLAIN, STRONG
+from kvdiag.model.error_anatomy import PLAIN, STRONG, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup
 from kvdiag.model.event import NO_NAME
 from kvdiag.model.record import Body
@@ -140,11 +140,21 @@ def nothing_found(report: Report) -> str:
     """Return the sentence for a report without findings."""
     if report.is_empty:
         return "Nothing was logged in the requested time."
-    return _first_error(report) or ("No known failure found." if is_recognized(report) else "No log lines recognized.")
+    nothing = "No known failure found." if is_recognized(report) else "No log lines recognized."
+    return _first_error(report)[0] or nothing
 
 
-def _first_error(report: Report) -> str:
-    """Return a sentence on the error that says most of why; empty in a log that goes on after it, or has many kinds."""
+def first_check(report: Report) -> Fix | None:
+    """Return the step that checks the cause that `nothing_found` names; None if it names none, or has no command."""
+    anatomy = None if report.is_empty else _first_error(report)[1]
+    return Fix(anatomy.step, anatomy.check) if anatomy and anatomy.check else None
+
+
+def _first_error(report: Report) -> tuple[str, ErrorAnatomy | None]:
+    """Return a sentence on the error that says most of why, and the cause that it names.
+
+    Empty in a log that goes on after it, or has many kinds.
+    """
     groups = [group for group in report.errors.groups if group.component != SYSTEMD]
     is_excerpt = sum(reading.lines for reading in report.inputs) <= EXCERPT
     ends = max((reading.ends for reading in report.inputs if reading.ends is not None), default=0)
@@ -157,11 +167,11 @@ def _first_error(report: Report) -> str:
     for least, candidates in ((STRONG, (*sure, *last, *warned)), (PLAIN, last or warned)):
         for group in candidates:
             if group.anatomy and group.anatomy.strength >= least:
-                return f"No rule matches. {_which_line(group)} names a cause: {group.anatomy.sentence}."
+                return f"No rule matches. {_which_line(group)} names a cause: {group.anatomy.sentence}.", group.anatomy
     for group in last or warned:
         if group.anatomy and group.anatomy.quoted:
-            return f"No rule matches. {_which_line(group)} says: “{group.anatomy.quoted}”."
-    return ""
+            return f"No rule matches. {_which_line(group)} says: “{group.anatomy.quoted}”.", None
+    return "", None
 
 
 def _which_line(group: ErrorGroup) -> str:

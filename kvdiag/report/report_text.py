@@ -29,6 +29,7 @@ from kvdiag.report.line_text import ErrorsText, LineText, line_text
 from kvdiag.report.phrases import (
     common_folder,
     count_sentence,
+    first_check,
     format_doubt,
     input_lines,
     input_summary,
@@ -200,6 +201,12 @@ class ReportText:
         """What it means that nothing was found; empty where something was, or where something is stuck."""
         is_something_found = self._report.findings or self._report.errors.stuck
         return self.safe("" if is_something_found else nothing_found(self._report))
+
+    @property
+    def first_check(self) -> StepText | None:
+        """How to check the cause that `silence` names."""
+        step = first_check(self._report) if self.silence else None
+        return step_text(step, redact=self._redact) if step else None
 
     @property
     def is_empty(self) -> bool:
