@@ -71,13 +71,17 @@ def _first_success(rule: Rule, selected: Selected, lines: Sequence[Event], ends:
 def _first_start(rule: Rule, lines: Sequence[Event], ends: int, history: History) -> Event | None:
     """Return the first start of a container in the pod, which proves that an earlier step no longer fails."""
     last = max(lines, key=lambda event: event.ends, default=None)
-    if rule.healed is None or last is None or operation(last) not in BEFORE_START:
+    if rule.healed is None or last is None or not _is_before_start(last):
         return None
     pod = last.ref("pod_uid") or last.ref("pod") or last.ref("pod_name")
     pod = unnamed_pod(last.origin.source) if pod == UNNAMED else pod
     timeline = history.timelines.get((SubjectKind.POD, pod))
     starts = (one for one in (timeline.events if timeline else ()) if one.kind in STARTED and one.time > ends)
     return min(starts, key=lambda event: event.time, default=None)
+
+
+def _is_before_start(event: Event) -> bool:
+    return operation(event) in BEFORE_START or event.kind == "volume.multi-attach"
 
 
 def _removed(rule: Rule, lines: Iterable[Event], ends: int, history: History) -> Event | None:
