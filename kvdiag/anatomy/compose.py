@@ -86,7 +86,8 @@ def sentence_values(
     if found.kind == "lookup" and found.more:
         values["server"] = found.more[0].rstrip(":")
     if found.kind == "user":
-        values["object"] = f"{found.name} to {found.more[0]} {found.more[1]}"
+        where = f" in the namespace {found.more[2]}" if found.more[2] else ""
+        values["object"] = f"{found.name} to {found.more[0]} {found.more[1]}{where}"
     if found.kind == "sysctl":
         values["object"] = f"{found.name} is {found.more[1]} instead of {found.more[0]}"
     if found.kind == "avc":
@@ -114,10 +115,13 @@ def _owner_name(found: FoundObject, subject: Subject, owner: Owner | None) -> st
 
 def fill(template: str, values: Values) -> str:
     """Return a sentence with its slots filled; a part in `[[…]]` without its values is left out."""
-    template = _OPTIONAL.sub(
+    return _SLOT.sub(lambda slot: values.get(slot[1], ""), _with_optional(template, values)).strip()
+
+
+def _with_optional(template: str, values: Values) -> str:
+    return _OPTIONAL.sub(
         lambda part: part[1] if all(values.get(slot) for slot in _SLOT.findall(part[1])) else "", template
     )
-    return _SLOT.sub(lambda slot: values.get(slot[1], ""), template).strip()
 
 
 def form_of(forms: Mapping[str, str], kind: str) -> str:
@@ -143,14 +147,20 @@ def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plug
 
 
 def _command(template: str, values: Values, shapes: Values) -> str:
-    """Return a command with quoted values; empty if one has an unexpected form or is unknown."""
+    """Return a command with quoted values; empty if one has an unexpected form or is unknown.
+
+    A part in `[[…]]` without its values is left out.
+    """
+    template = _with_optional(template, values)
     slots = [slot for slot in _SLOT.findall(template) if slot in values or slot in _COMMAND_SLOTS]
     if any(not values.get(slot) or not is_safe(shapes.get(slot, slot), values[slot]) for slot in slots):
         return ""
     return _SLOT.sub(lambda slot: shlex.quote(values[slot[1]]) if slot[1] in slots else slot[0], template)
 
 
-_COMMAND_SLOTS = frozenset(("object", "parent", "path", "name", "address", "port", "user", "verb", "resource"))
+_COMMAND_SLOTS = frozenset(
+    ("object", "parent", "path", "name", "address", "port", "user", "verb", "resource", "namespace")
+)
 _SHAPES = {"address": "server"}
 _ELSEWHERE = frozenset(("entry", "folder"))  # what the node does not have: a command there shows nothing
 _NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}
@@ -167,7 +177,7 @@ def _command_values(found: FoundObject) -> dict[str, str]:
     else:
         values["object"] = found.name
     if found.kind == "user":
-        values |= {"user": found.name, "verb": found.more[0], "resource": found.more[1]}
+        values |= {"user": found.name, "verb": found.more[0], "resource": found.more[1], "namespace": found.more[2]}
     return values
 
 

@@ -35,7 +35,9 @@ SENTENCE_SLOTS = frozenset(
         "port",
     ]
 )
-COMMAND_SLOTS = frozenset(["object", "parent", "name", "address", "port", "user", "verb", "resource", "node"])
+COMMAND_SLOTS = frozenset(
+    ["object", "parent", "name", "address", "port", "user", "verb", "resource", "namespace", "node"]
+)
 _GAPS = lazy_regex(r"( ?\.{2,3}) ?")
 _ID = lazy_regex(r"[A-Z][A-Z0-9_]+|[a-z][a-z0-9_]+")
 _WORD = lazy_regex(r"[a-z][a-z0-9-]+")

@@ -83,10 +83,11 @@ def read_error(
 
 
 def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
-    """Return the anatomy of an error that is a part of a record, which may say in front of it what its object is."""
+    """Return the anatomy of an error that is a part of a record, which may say in front of it what failed or its object."""
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
-    return whole if is_same and whole.object_kind in WHOLE_FIRST else part
+    is_named_before = not part.primitive and whole.strength == STRONG and whole.quoted == part.quoted
+    return whole if (is_same and whole.object_kind in WHOLE_FIRST) or is_named_before else part
 
 
 def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level, known: Tables) -> ErrorAnatomy:

@@ -29,6 +29,7 @@ _FAILED = lazy_regex(
     r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ailed|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't)) (?:to )?\w+ \S"
     r"|[A-Z][\w. ]{2,60} failed for volume \S"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "
+    r"|[\w@.\\-]{1,80}\.service: (?:Main process exited, code=(?!exited, status=0/)|Failed with result|start operation timed)"
     r"|(?:open|l?stat|mkdir|read|write|l?chown|chmod|rename|remove|unlinkat|readlink|fork/exec|dial \w+)"
     r" [\"/\d][^:\n]*: \w"
     r"|(?:Get|Post|Put|Patch|Head|Delete) \"?https?://\S{1,300}: \w|exec: \"[^\"\n]{1,300}\": \w"
@@ -80,7 +81,10 @@ def _is_log(block: Block) -> bool:
 
 
 class _Line(NamedTuple):
-    """A line; no message for an event, which has a type of its own; of a program that prints no levels, as etcd."""
+    """A line; no message for an event, which has a type of its own.
+
+    Of a program that prints no levels, as etcd, or a klog line whose level was cut off.
+    """
 
     place: Place
     level: Level | None
@@ -97,7 +101,7 @@ def _lines(block: Block) -> Iterator[_Line]:
             yield _Line(place, None, peeled.body.decode("utf-8", "replace"), bool(peeled.ident))
         else:
             message = "" if body.format in eventtable.FORMATS else body.message
-            yield _Line(place, body.level, message, is_of_program=False)
+            yield _Line(place, body.level, message, is_of_program=body.level is None)
         begin += len(line) + 1
 
 
