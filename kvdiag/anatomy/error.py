@@ -83,11 +83,18 @@ def read_error(
 
 
 def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
-    """Return the anatomy of an error that is a part of a record, which may say in front of it what failed or its object."""
+    """Return the anatomy of an error that is a part of a record.
+
+    The record may say in front of it what its object is, or words without which the error is no cause.
+    """
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
-    is_named_before = not part.primitive and whole.strength == STRONG and whole.quoted == part.quoted
-    return whole if (is_same and whole.object_kind in WHOLE_FIRST) or is_named_before else part
+    if is_same and whole.object_kind in WHOLE_FIRST:
+        return whole
+    if part.primitive or not part.quoted or not whole.quoted.endswith(part.quoted):
+        return part
+    clause = read_error(whole.quoted, context=record, program=program)
+    return clause if clause.strength == STRONG else part
 
 
 def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Level, known: Tables) -> ErrorAnatomy:

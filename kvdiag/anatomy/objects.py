@@ -37,7 +37,13 @@ _OF_NODE = r"(?:runc|crun|runsc|youki|kata-runtime|conmon|apparmor_parser|newuid
 _COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controllers of cgroup v1
 _PCI = r"(?<=/[0-9a-f]{4}):(?=[0-9a-f]{2}:)|(?<=/[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.)"  # /devices/0000:3b:02.1
 _PART = rf"{_COMMA}|{_PCI}"
-_CNI, _LAST = r"\", plugin supports \[", r"[^\]\n]{0,120}?\""  # what a plug-in prints between and before two versions
+
+
+def _config_of(version: str, supported: str) -> str:
+    """Return a pattern of what a plug-in prints: the version of the configuration, and all that it supports."""
+    return rf'config is "(?:{version})", plugin supports \[(?:"(?:{supported})" ?){{1,16}}\]'
+
+
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "socket": _compiled(
         r"(?:dial unix|listen unix|unix://) ?@?(/[^\s\"':,\]]{2,200})",
@@ -81,7 +87,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "entry": _compiled(
         r"(?:container process(?: caused)?|exec failed|caused)[: \"]{1,6}exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"(?:executable file|exec) [`\"](?![0-9a-f]{64}[`\"])([^`\"\n]{1,160})[`\"]",
-        rf"exec: [\"`](?!{_OF_NODE})([^\"`\n]{{1,160}})[\"`]",
+        rf"(?<!no such file or directory\): )exec: [\"`](?!{_OF_NODE})([^\"`\n]{{1,160}})[\"`]",
         r"(?<!fork/)exec (/[^\s\"`:]{2,160}):",
     ),
     "program": _compiled(
@@ -93,12 +99,33 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),
     "cniolder": _compiled(  # versions 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0 exist
-        rf"(config is \"(?:0\.\d\.\d{_CNI}\"1|0\.[0-3]\.\d{_CNI}\"0\.4|0\.[0-2]\.\d{_CNI}\"0\.3|0\.1\.\d{_CNI}\"0\.2"
-        rf"|0\.3\.0{_CNI}\"0\.3\.1|1\.0\.\d{_CNI}\"1\.1)[^\]\n]{{0,120}}\])"
+        "("
+        + "|".join(
+            _config_of(*one)
+            for one in (
+                (r"0\.1\.0", r"0\.[2-4]\.\d|1\.[01]\.\d"),
+                (r"0\.2\.0", r"0\.[34]\.\d|1\.[01]\.\d"),
+                (r"0\.3\.0", r"0\.3\.1|0\.4\.\d|1\.[01]\.\d"),
+                (r"0\.3\.1", r"0\.4\.\d|1\.[01]\.\d"),
+                (r"0\.4\.0", r"1\.[01]\.\d"),
+                (r"1\.0\.\d", r"1\.1\.\d"),
+            )
+        )
+        + ")"
     ),
     "cninewer": _compiled(
-        rf"(config is \"(?:1\.1\.\d{_CNI}{_LAST}(?:0|1\.0)|1\.0\.\d{_CNI}{_LAST}0|0\.4\.\d{_CNI}{_LAST}0\.[0-3]"
-        rf"|0\.3\.\d{_CNI}{_LAST}0\.(?:[0-2]|3\.0))[\d.]{{0,6}}\"\])"
+        "("
+        + "|".join(
+            _config_of(*one)
+            for one in (
+                (r"1\.1\.\d", r"0\.[1-4]\.\d|1\.0\.\d"),
+                (r"1\.0\.\d", r"0\.[1-4]\.\d"),
+                (r"0\.4\.0", r"0\.[1-3]\.\d"),
+                (r"0\.3\.1", r"0\.[12]\.0|0\.3\.0"),
+                (r"0\.3\.0", r"0\.[12]\.0"),
+            )
+        )
+        + ")"
     ),
     "cniresult": _compiled(r"unsupported CNI result version \"([\w.-]{1,20})\""),
     "udp": _compiled(
