@@ -84,7 +84,7 @@ def _is_log(block: Block) -> bool:
 class _Line(NamedTuple):
     """A line; no message for an event, which has a type of its own.
 
-    Of a program that prints no levels, as etcd, or a klog line whose level was cut off.
+    Of a program that prints no levels, as etcd, or a klog line whose head was cut off.
     """
 
     place: Place
@@ -102,7 +102,7 @@ def _lines(block: Block) -> Iterator[_Line]:
             yield _Line(place, None, peeled.body.decode("utf-8", "replace"), bool(peeled.ident))
         else:
             message = "" if body.format in eventtable.FORMATS else body.message
-            yield _Line(place, body.level, message, is_of_program=body.level is None)
+            yield _Line(place, body.level, message, is_of_program=body.truncated and body.level is Level.INFO)
         begin += len(line) + 1
 
 
