@@ -20,7 +20,7 @@ from kvdiag.model.error_anatomy import PLAIN, STRONG, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup
 from kvdiag.model.event import NO_NAME
 from kvdiag.model.record import Body
-from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report, Undated
+from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report, Scale, Undated
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import SeenVersion
 from kvdiag.model.values import Level, Severity, State, SubjectKind
@@ -68,6 +68,7 @@ GUESSED = lazy_regex(r"the file's date|assumed from today|without a time")
 MOST_NAMED = 5  # logs, unless -v
 DRIVERS = frozenset((DRIVER, *SIDECARS))  # whose errors come from calls for volumes, not from retries of kubelet
 SYSTEMD = "systemd"  # says which unit failed, not why
+CONTAINERD = "containerd"
 EXCERPT = 50  # lines; warnings in a longer log are no answer
 _FAILED = frozenset((Level.ERROR, Level.FATAL))
 FEW_ERRORS = 5  # groups of a report that is about one failure
@@ -252,6 +253,12 @@ def is_recognized(report: Report) -> bool:
     return bool(report.errors.benign) or any(reading.records for reading in report.inputs)
 
 
+_OF_ROWS: Mapping[DoubtReason, str] = {  # of events, as kubectl prints them
+    DoubtReason.VERBOSITY: "needs a kubelet log at -v={verbosity}",
+    DoubtReason.UNTIMED: "rows of events have ages, which do not show the order of close ones",
+}
+
+
 def verdict(report: Report) -> str:
     """`2 failures found, worst: high; 1 note`."""
     found, noted = failures(report.findings), notes(report.findings)
@@ -292,4 +299,8 @@ def format_doubt(doubt: Doubt, undated: Undated | None = None) -> str:
         "until": format_time(doubt.until),
         "took": format_duration(doubt.took),
     }
+    if doubt.reason is DoubtReason.NO_LOG and doubt.component == CONTAINERD:
+        values["component"] = "container runtime"  # which one the node has may be unknown
+    if undated is not None and undated.scale is Scale.AGE:
+        return _OF_ROWS.get(doubt.reason, SENTENCES[doubt.reason]).format_map(values)
     return SENTENCES[doubt.reason].format_map(values).replace("  ", " ")  # a component may be unknown
