@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kvdiag.anatomy.decode import without_callers
 from kvdiag.base.regex import lazy_regex
 
 LONGEST = 240  # characters of a quoted clause
+LEAST_WORDS = 3  # of a clause that says something: `state: offline` names a value
 SHORT = 28  # characters; a shorter clause is quoted with the one in front of it
 _FIELDS = lazy_regex(
     r"\"? (?:pod|podUID|containerID|containerName|node|interval|sandboxID|podSandboxID|PodSandboxID|plugin|volumeName|"
@@ -66,6 +69,7 @@ _SEPARATOR = lazy_regex(
 )  # not within a quota, nor in a taint without a value: {node.kubernetes.io/not-ready: }
 _YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
+_PLAIN_WORD = lazy_regex(r"(?<!\S)(?:[A-Za-z]{2}[A-Za-z']{0,30}(?![^\s:,.;])|\"[^\"\s]{1,80}\")")
 _ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text
 _ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
 _A_QUOTE = "'\"'"  # `Unmatched '"'`, as csh prints it
@@ -101,11 +105,21 @@ def innermost_clause(text: str) -> str:
         return ""
     if place := _YAML_LINE.search(line[: max(0, line.rfind(parts[-1]))]):
         parts[-1] = place[0] + parts[-1]
-    is_whole = len(parts[-1]) >= SHORT and not _ID.match(parts[-1])
-    if is_whole or len(parts) < 2:
-        return _bounded(parts[-1])
-    begin = line.rfind(parts[-2], 0, line.rfind(parts[-1].partition(": ")[0]))
-    return _bounded(_without_edges(line[begin:]) if begin >= 0 else f"{parts[-2]}: {parts[-1]}")
+    return _bounded(_with_words(line, parts))
+
+
+def _with_words(line: str, parts: Sequence[str]) -> str:
+    """Return the last part of a line with as many in front of it as it needs to say something."""
+    end = line.rfind(parts[-1].partition(": ")[0])
+    if len(parts) < 2 or (len(parts[-1]) >= SHORT and not _ID.match(parts[-1]) and " " in parts[-1]):
+        return parts[-1]
+    for part in reversed(parts[:-1]):
+        if (begin := line.rfind(part, 0, end)) < 0:
+            return f"{parts[-2]}: {parts[-1]}"
+        clause, end = _without_edges(line[begin:]), begin
+        if len(_PLAIN_WORD.findall(clause)) >= LEAST_WORDS:
+            break
+    return clause
 
 
 def _says_nothing(line: str) -> bool:

@@ -54,6 +54,7 @@ LONGEST_NAME = (
 LONGEST_CAUSE = 200  # the same, of the sentence of a cause, which names a path or a host
 CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error that names no cause its last clause
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
+_EXPLAINED = lazy_regex(r"[:;] ")
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
 SOME_TIME = "some time"  # that the logs do not show
@@ -124,12 +125,21 @@ def headings(text: str, values: Mapping[str, str], subject: str = "") -> tuple[s
 
     A title is empty if a value that it needs is unknown.
     """
-    values = {**values, "cause": values[CAUSE_CLAUSE]} if CAUSE_CLAUSE in values else values
+    values = {**values, "cause": _short_cause(values[CAUSE_CLAUSE])} if CAUSE_CLAUSE in values else values
     known = ((slot, values.get(slot, "")) for _, part in _parts(text) for slot in part[1::2])
     names = {slot: _brief(slot, value) for slot, value in known if _is_short_name(slot, value)}
     others = {slot: name for slot, name in names.items() if values.get(slot) != subject}
     title = _heading(text, names)
     return title, title if len(others) == len(names) else _heading(text, others)
+
+
+def _short_cause(sentence: str) -> str:
+    """Return a sentence, or of a long one what is in front of an explanation: up to a colon or semicolon."""
+    if len(sentence) <= LONGEST_CAUSE:
+        return sentence
+    ends = (found.start() for found in _EXPLAINED.finditer(sentence, 0, LONGEST_CAUSE))
+    parts = (sentence[:end] for end in ends)
+    return max((one for one in parts if one.count("“") == one.count("”")), key=len, default=sentence)
 
 
 def _heading(text: str, names: Mapping[str, str]) -> str:

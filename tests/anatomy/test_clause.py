@@ -19,6 +19,12 @@ from kvdiag.anatomy.clause import innermost_clause
             "b: the size is exceeded, recBytes: 865, fileSize(9) = 3",
             "the size is exceeded, recBytes: 865, fileSize(9) = 3",
         ),
+        ("b: the volume is not ready: attached: false", "the volume is not ready: attached: false"),
+        (
+            "b: the two are not the same.  cpu: /, memory: /system.slice/kubelet.service",
+            "the two are not the same. cpu: /, memory: /system.slice/kubelet.service",
+        ),
+        ('failed to start: unknown policy: "static"', 'unknown policy: "static"'),
         ("b: exit status: 865: the program printed nothing at all", "the program printed nothing at all"),
     ],
 )

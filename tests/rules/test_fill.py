@@ -143,6 +143,10 @@ UID = "6fe0f8b2-1111-4222-8333-944445555666"
         ("No {device}", {"device": "x" * 100}, f"No {'x' * 100}"),
         ("No {device}", {"device": "a\nb {pod}", "pod": "p"}, "No a b {pod}"),
         ("", {"pod": "p"}, ""),
+        ("Down[[: {cause}]]", {"cause_clause": f"it stopped: {'why ' * 50}"}, "Down: it stopped"),
+        ("Down[[: {cause}]]", {"cause_clause": f"a is gone; b is gone: {'why ' * 50}"}, "Down: a is gone; b is gone"),
+        ("Down[[: {cause}]]", {"cause_clause": f"it says “a: b”: {'why ' * 50}"}, "Down: it says “a: b”"),
+        ("Down[[: {cause}]]", {"cause_clause": "why " * 51}, "Down"),
     ],
 )
 def test_a_heading(text, said, filled):
