@@ -27,7 +27,10 @@ _LIMITS = lazy_regex(r" --field-selector spec\.nodeName=\{(node)\}| --since-time
 ANY_DRIVER = "plugins_registry"  # the folder of kubelet that the node plug-in of every CSI driver mounts
 _NODES = ("node", "from_node", "to_node")
 _PODS = "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,UID:.metadata.uid"
-_VOLUMES = "kubectl get pv -o custom-columns=PV:.metadata.name,DRIVER:.spec.csi.driver,HANDLE:.spec.csi.volumeHandle,NFS:.spec.nfs.path"
+_VOLUMES = (
+    "kubectl get pv -o custom-columns=PV:.metadata.name,DRIVER:.spec.csi.driver,"
+    "HANDLE:.spec.csi.volumeHandle,NFS:.spec.nfs.path"
+)
 _MOUNTS = "{host} findmnt --list --output TARGET,SOURCE"
 FINDERS: Mapping[str, str] = {
     **dict.fromkeys(("node", "from_node", "to_node"), "kubectl get nodes"),
