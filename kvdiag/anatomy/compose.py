@@ -86,8 +86,9 @@ def sentence_values(
     if found.kind == "lookup" and found.more:
         values["server"] = found.more[0].rstrip(":")
     if found.kind == "user":
-        where = f" in the namespace {found.more[2]}" if found.more[2] else ""
-        values["object"] = f"{found.name} to {found.more[0]} {found.more[1]}{where}"
+        verb, resource, _, namespace, _ = found.more
+        where = f" in the namespace {namespace}" if namespace else ""
+        values["object"] = f"{found.name} to {verb} {resource}{where}"
     if found.kind == "sysctl":
         values["object"] = f"{found.name} is {found.more[1]} instead of {found.more[0]}"
     if found.kind == "avc":
@@ -159,7 +160,20 @@ def _command(template: str, values: Values, shapes: Values) -> str:
 
 
 _COMMAND_SLOTS = frozenset(
-    ("object", "parent", "path", "name", "address", "port", "user", "verb", "resource", "namespace")
+    [
+        "object",
+        "parent",
+        "path",
+        "name",
+        "address",
+        "port",
+        "user",
+        "verb",
+        "resource",
+        "subresource",
+        "namespace",
+        "cluster",
+    ]
 )
 _SHAPES = {"address": "server"}
 _ELSEWHERE = frozenset(("entry", "folder"))  # what the node does not have: a command there shows nothing
@@ -177,8 +191,22 @@ def _command_values(found: FoundObject) -> dict[str, str]:
     else:
         values["object"] = found.name
     if found.kind == "user":
-        values |= {"user": found.name, "verb": found.more[0], "resource": found.more[1], "namespace": found.more[2]}
+        values |= _request(found)
     return values
+
+
+def _request(found: FoundObject) -> dict[str, str]:
+    """Return what a user may not do; kubectl takes what follows a slash for a name, and no scope for its own namespace."""
+    verb, whole, group, namespace, cluster = found.more
+    resource, _, subresource = whole.partition("/")
+    return {
+        "user": found.name,
+        "verb": verb,
+        "resource": f"{resource}.{group}" if group else resource,
+        "subresource": subresource,
+        "namespace": namespace,
+        "cluster": "true" if cluster else "",
+    }
 
 
 def _address(found: FoundObject) -> dict[str, str]:

@@ -36,7 +36,20 @@ SENTENCE_SLOTS = frozenset(
     ]
 )
 COMMAND_SLOTS = frozenset(
-    ["object", "parent", "name", "address", "port", "user", "verb", "resource", "namespace", "node"]
+    [
+        "object",
+        "parent",
+        "name",
+        "address",
+        "port",
+        "user",
+        "verb",
+        "resource",
+        "subresource",
+        "namespace",
+        "cluster",
+        "node",
+    ]
 )
 _GAPS = lazy_regex(r"( ?\.{2,3}) ?")
 _ID = lazy_regex(r"[A-Z][A-Z0-9_]+|[a-z][a-z0-9_]+")

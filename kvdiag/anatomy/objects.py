@@ -164,9 +164,9 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "granter": _compiled(r"user \"([^\"\n]{1,200})\" \(groups=\[[^\]\n]{0,600}\]\) is attempting to grant"),
     "user": _compiled(
         r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) resource \"([^\"\n]{1,80})\""
-        r"(?: in API group \"[^\"\n]{0,80}\")?(?: in the namespace \"([^\"\n]{1,63})\")?",
+        r"(?: in API group \"([^\"\n]{0,80})\")?(?: in the namespace \"([^\"\n]{1,63})\"|( at the cluster scope))?",
         r"[Uu]ser \"([^\"\n]{1,160})\" cannot (\w{2,20}) ([a-z][a-z0-9./-]{1,80})"
-        r"(?: at the cluster scope| in the namespace \"([^\"\n]{1,63})\")",
+        r"()(?: in the namespace \"([^\"\n]{1,63})\"|( at the cluster scope))",
     ),
     "cgroup": _compiled(
         r"(/sys/fs/cgroup/[^\s\"'`:\]]{2,300})",
