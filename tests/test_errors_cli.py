@@ -96,6 +96,62 @@ def test_the_cause_without_a_rule_has_a_first_check(kvdiag, tmp_path):
     assert "First:" not in kvdiag("analyze", path).stdout
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '2024-03-12T08:00:00.000000000Z stderr F nginx: [emerg] open() "/etc/x" failed (13: Permission denied)\n',
+        (
+            '2024-03-12T08:00:00.000000000Z stderr F E0312 08:00:00.000000      17 main.go:1] "Failed" err="open /etc/x: '
+            'no such file or directory"\n'
+        ),
+        'E0312 08:00:00.000000       1 widget.go:1] "Failed" err="open /data/x: no space left on device"\n',
+        'E0312 08:00:00.000000       1 widget.go:1] "Failed" err="dial tcp 127.0.0.1:8080: connect: connection refused"\n',
+    ],
+    ids=["of nginx", "of a pod", "process 1 of a container", "the loopback of a container"],
+)
+def test_a_path_in_a_container_is_not_looked_up_on_the_node(kvdiag, tmp_path, line):
+    """A container's line names paths and addresses of the container, which no command on the node shows."""
+    path = tmp_path / "some.log"
+    path.write_text(line, "utf-8")
+    done = kvdiag("analyze", path).stdout
+    assert "names a cause" in done
+    assert "First:" not in done
+
+
+@pytest.mark.parametrize(
+    ("refused", "command"),
+    [
+        (
+            'list resource "pods" in API group "" at the cluster scope',
+            "list pods --as system:serviceaccount:net:agent --all-namespaces=true",
+        ),
+        (
+            'list resource "pods" in API group "" in the namespace "shop"',
+            "list pods --as system:serviceaccount:net:agent -n shop",
+        ),
+        (
+            'get resource "pods" in API group "metrics.k8s.io"',
+            "get pods.metrics.k8s.io --as system:serviceaccount:net:agent",
+        ),
+        (
+            'patch resource "nodes/status" in API group "" at the cluster scope',
+            "patch nodes --subresource status --as system:serviceaccount:net:agent --all-namespaces=true",
+        ),
+        (
+            'create pods/exec in the namespace "shop"',
+            "create pods --subresource exec --as system:serviceaccount:net:agent -n shop",
+        ),
+    ],
+)
+def test_kubectl_asks_what_was_refused(kvdiag, tmp_path, refused, command):
+    """To kubectl a word behind a slash is a name, no group is any group, and no namespace is that of its context."""
+    path = tmp_path / "node.log"
+    path.write_text(
+        OTHER.format(line=1, error=f'x is forbidden: User "system:serviceaccount:net:agent" cannot {refused}'), "utf-8"
+    )
+    assert f"    $ kubectl auth can-i {command}\n" in kvdiag("analyze", path).stdout
+
+
 def test_a_line_cut_within_a_word_is_explained_as_the_whole_one(kvdiag, tmp_path):
     """A line that ends within a word of an explained line of the same place is the same failure; another is not."""
     full = 'W0312 08:00:00.000000    2201 status_manager.go:446] Failed to update status for pod "{pod}": etcdserver: {end}\n'

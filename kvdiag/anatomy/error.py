@@ -146,9 +146,13 @@ def _is_of_pod(named: FoundObject) -> bool:
     return named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name) is not None)
 
 
-def in_container(anatomy: ErrorAnatomy) -> ErrorAnatomy:
-    """Return what a program in a container tells, without a check of a path, which is not one of the node."""
-    return anatomy._replace(check="", step="") if anatomy.object_kind in PATHS else anatomy
+def in_container(anatomy: ErrorAnatomy, *, is_known: bool) -> ErrorAnatomy:
+    """Return what a program in a container tells, without a check of what is not of the node.
+
+    That is each path of one that is known not to be of the node; another may be an agent, which shares some of them.
+    """
+    is_inside = _is_of_pod(FoundObject(anatomy.object_kind, anatomy.object))
+    return anatomy._replace(check="", step="") if is_inside or (is_known and anatomy.object_kind in PATHS) else anatomy
 
 
 def _is_of_driver(anatomy: ErrorAnatomy) -> bool:

@@ -6,7 +6,9 @@ from itertools import islice, takewhile
 
 from kvdiag.analysis.error_lines.groups import is_other
 from kvdiag.analysis.error_lines.lines import body_of
+from kvdiag.formats.authors import CONTAINED
 from kvdiag.formats.bodies.plain import level
+from kvdiag.formats.carriers.peel import peel
 from kvdiag.model.error_anatomy import STRONG, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.rules.causes import with_command
@@ -40,7 +42,9 @@ def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     text = error_text(body)
     whole = text if not below or below in text else f"{text}\n{below}"
     anatomy = read_error(whole, program=group.component, level=group.level)
-    return with_command(in_container(anatomy) if is_other(group.component) else anatomy, dialect)
+    is_known = is_other(group.component)
+    is_inside = is_known or (not group.component and (body.pid == 1 or peel(sample).carrier in CONTAINED))
+    return with_command(in_container(anatomy, is_known=is_known) if is_inside else anatomy, dialect)
 
 
 def _is_continuation(line: str) -> bool:
