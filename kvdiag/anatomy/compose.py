@@ -196,7 +196,7 @@ def _command_values(found: FoundObject) -> dict[str, str]:
 
 
 def _request(found: FoundObject) -> dict[str, str]:
-    """Return what a user may not do; kubectl takes what follows a slash for a name, and no scope for its own namespace."""
+    """Return what a user may not do. To kubectl a word behind a slash is a name, no namespace that of its context."""
     verb, whole, group, namespace, cluster = found.more
     resource, _, subresource = whole.partition("/")
     return {
