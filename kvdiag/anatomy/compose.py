@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from kvdiag.anatomy.entries import ANY, Operation, Owner, Primitive, Tables
+from kvdiag.anatomy.entries import ANY, COMMAND_SLOTS, Operation, Owner, Primitive, Tables
 from kvdiag.anatomy.objects import HOSTS, PATHS, FoundObject
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.safe_values import is_safe
@@ -153,28 +153,13 @@ def _command(template: str, values: Values, shapes: Values) -> str:
     A part in `[[…]]` without its values is left out.
     """
     template = _with_optional(template, values)
-    slots = [slot for slot in _SLOT.findall(template) if slot in values or slot in _COMMAND_SLOTS]
+    slots = [slot for slot in _SLOT.findall(template) if slot in values or slot in _OF_OBJECT]
     if any(not values.get(slot) or not is_safe(shapes.get(slot, slot), values[slot]) for slot in slots):
         return ""
     return _SLOT.sub(lambda slot: shlex.quote(values[slot[1]]) if slot[1] in slots else slot[0], template)
 
 
-_COMMAND_SLOTS = frozenset(
-    [
-        "object",
-        "parent",
-        "path",
-        "name",
-        "address",
-        "port",
-        "user",
-        "verb",
-        "resource",
-        "subresource",
-        "namespace",
-        "cluster",
-    ]
-)
+_OF_OBJECT = COMMAND_SLOTS - {"node"}  # the node is filled in with the finding
 _SHAPES = {"address": "server"}
 _ELSEWHERE = frozenset(("entry", "folder"))  # what the node does not have: a command there shows nothing
 _NAMED = PATHS | HOSTS | {"lookup", "image", "interface"}

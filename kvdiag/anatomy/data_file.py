@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kvdiag.anatomy.entries import ANY, GUARDS, MAKE, QUERY, REMOVE, Operation, Owner, Part, Peer, Primitive, Tables
+from kvdiag.anatomy.entries import (
+    ANY,
+    COMMAND_SLOTS,
+    GUARDS,
+    MAKE,
+    QUERY,
+    REMOVE,
+    Operation,
+    Owner,
+    Part,
+    Peer,
+    Primitive,
+    Tables,
+)
 from kvdiag.anatomy.objects import KINDS
 from kvdiag.base.decode import Reader, Record, each, matching, one_of
 from kvdiag.base.errors import PatternError
@@ -33,22 +46,6 @@ SENTENCE_SLOTS = frozenset(
         "component",
         "address",
         "port",
-    ]
-)
-COMMAND_SLOTS = frozenset(
-    [
-        "object",
-        "parent",
-        "name",
-        "address",
-        "port",
-        "user",
-        "verb",
-        "resource",
-        "subresource",
-        "namespace",
-        "cluster",
-        "node",
     ]
 )
 _GAPS = lazy_regex(r"( ?\.{2,3}) ?")

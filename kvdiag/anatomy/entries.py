@@ -6,6 +6,23 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 ANY = "any"  # the form of a sentence or check for an object of another kind, or none
+COMMAND_SLOTS = frozenset(
+    [
+        "object",
+        "parent",
+        "name",
+        "address",
+        "port",
+        "user",
+        "verb",
+        "resource",
+        "subresource",
+        "namespace",
+        "cluster",
+        "node",
+    ]
+)
+"""The slots of a check: the object of the cause, its parts, what a user may not do, and the node."""
 MAKE, REMOVE, QUERY = "make", "remove", "query"
 GUARDS = ("cleanup", "nothing", "guesses", "harmless", "optional")
 

@@ -39,9 +39,13 @@ _PCI = r"(?<=/[0-9a-f]{4}):(?=[0-9a-f]{2}:)|(?<=/[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-
 _PART = rf"{_COMMA}|{_PCI}"
 
 
-def _config_of(version: str, supported: str) -> str:
-    """Return a pattern of what a plug-in prints: the version of the configuration, and all that it supports."""
-    return rf'config is "(?:{version})", plugin supports \[(?:"(?:{supported})" ?){{1,16}}\]'
+def _configs(*pairs: tuple[str, str]) -> str:
+    """Return a pattern of what a plug-in prints: the version of the configuration, and all versions that it supports.
+
+    Of each pair the first is a version of the configuration, the second are those that the plug-in may support.
+    """
+    texts = (rf'config is "(?:{one})", plugin supports \[(?:"(?:{other})" ?){{1,16}}\]' for one, other in pairs)
+    return f"({'|'.join(texts)})"
 
 
 KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
@@ -99,33 +103,23 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     ),
     "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),
     "cniolder": _compiled(  # versions 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0 exist
-        "("
-        + "|".join(
-            _config_of(*one)
-            for one in (
-                (r"0\.1\.0", r"0\.[2-4]\.\d|1\.[01]\.\d"),
-                (r"0\.2\.0", r"0\.[34]\.\d|1\.[01]\.\d"),
-                (r"0\.3\.0", r"0\.3\.1|0\.4\.\d|1\.[01]\.\d"),
-                (r"0\.3\.1", r"0\.4\.\d|1\.[01]\.\d"),
-                (r"0\.4\.0", r"1\.[01]\.\d"),
-                (r"1\.0\.\d", r"1\.1\.\d"),
-            )
+        _configs(
+            (r"0\.1\.0", r"0\.[2-4]\.\d|1\.[01]\.\d"),
+            (r"0\.2\.0", r"0\.[34]\.\d|1\.[01]\.\d"),
+            (r"0\.3\.0", r"0\.3\.1|0\.4\.\d|1\.[01]\.\d"),
+            (r"0\.3\.1", r"0\.4\.\d|1\.[01]\.\d"),
+            (r"0\.4\.0", r"1\.[01]\.\d"),
+            (r"1\.0\.\d", r"1\.1\.\d"),
         )
-        + ")"
     ),
     "cninewer": _compiled(
-        "("
-        + "|".join(
-            _config_of(*one)
-            for one in (
-                (r"1\.1\.\d", r"0\.[1-4]\.\d|1\.0\.\d"),
-                (r"1\.0\.\d", r"0\.[1-4]\.\d"),
-                (r"0\.4\.0", r"0\.[1-3]\.\d"),
-                (r"0\.3\.1", r"0\.[12]\.0|0\.3\.0"),
-                (r"0\.3\.0", r"0\.[12]\.0"),
-            )
+        _configs(
+            (r"1\.1\.\d", r"0\.[1-4]\.\d|1\.0\.\d"),
+            (r"1\.0\.\d", r"0\.[1-4]\.\d"),
+            (r"0\.4\.0", r"0\.[1-3]\.\d"),
+            (r"0\.3\.1", r"0\.[12]\.0|0\.3\.0"),
+            (r"0\.3\.0", r"0\.[12]\.0"),
         )
-        + ")"
     ),
     "cniresult": _compiled(r"unsupported CNI result version \"([\w.-]{1,20})\""),
     "udp": _compiled(

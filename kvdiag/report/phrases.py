@@ -253,12 +253,6 @@ def is_recognized(report: Report) -> bool:
     return bool(report.errors.benign) or any(reading.records for reading in report.inputs)
 
 
-_OF_ROWS: Mapping[DoubtReason, str] = {  # of events, as kubectl prints them
-    DoubtReason.VERBOSITY: "needs a kubelet log at -v={verbosity}",
-    DoubtReason.UNTIMED: "rows of events have ages, which do not show the order of close ones",
-}
-
-
 def verdict(report: Report) -> str:
     """`2 failures found, worst: high; 1 note`."""
     found, noted = failures(report.findings), notes(report.findings)
@@ -289,6 +283,10 @@ SENTENCES: Mapping[DoubtReason, str] = {
     DoubtReason.AUTHOR: "only {text} shows it, the output of a container, and nothing proves which program runs in it",
     DoubtReason.VERSION: "{text} version not found in these logs; this rule applies to {needed} "
     "(set it with --component {text}=…)",
+}
+_OF_ROWS: Mapping[DoubtReason, str] = {  # of events, as kubectl prints them
+    DoubtReason.VERBOSITY: "needs a kubelet log at -v={verbosity}",
+    DoubtReason.UNTIMED: "rows of events have ages, which do not show the order of close ones",
 }
 
 

@@ -238,9 +238,9 @@ def _foot(report: ReportText, screen: Screen) -> None:
     """What was looked at, so that silence can be judged."""
     if report.silence:
         screen.text(report.silence)
-        if report.first_check:
-            screen.text(f"First: {_short(report.first_check.text, screen)}", indent=2)
-            _run(report.first_check, screen, indent=4)
+        if step := report.first_check:
+            screen.text(f"First: {_short(step.text, screen)}", indent=2)
+            _run(step, screen, indent=4)
     if draw_errors(report.errors, screen, folder=report.folder, is_short=bool(report.failures)):
         screen.blank()
     if screen.options.verbose:
