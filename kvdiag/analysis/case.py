@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.analysis.finding_filters import at_last_day, is_sure_and_grave, requested_findings, window_problems
-from kvdiag.base.clock import is_unanchored
+from kvdiag.base.clock import is_age, is_unanchored
 from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.processes import cores
@@ -324,9 +324,14 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
         log, survey = read.log, read.survey
         clock, outputs = clocks[log.source], len({fact.line for fact in read.facts})
         # The first line need not be the oldest, nor the last one the newest.
-        edges = ((log.first, 0), (log.last, log.lines))
-        span = [clock.utc(stamp, line) for stamp, line in edges if stamp is not None]
-        span += [time for time in (clock.span(log.raw_events) if log.raw_events else ()) if not is_unanchored(time)]
+        edges, ages, undated = ((log.first, 0), (log.last, log.lines)), clock.ages(log.raw_events), clock.undated
+        span = [
+            clock.utc(stamp, line)
+            for stamp, line in edges
+            if stamp is not None and not (clock.has_ages_beside_dates and is_age(stamp))
+        ]
+        dated = [one for one in log.raw_events if one.line not in ages] if ages else log.raw_events
+        span += [time for time in (clock.span(dated) if dated else ()) if not is_unanchored(time)]
         yield Reading(
             source=log.source,
             format=survey.format,
@@ -341,7 +346,7 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
             clock=clock.description,
             node=survey.node or log.place.node,
             sampled=survey.sampled,
-            undated=clock.undated,
+            undated=undated._replace(lines=ages) if undated and clock.has_ages_beside_dates else undated,
         )
 
 

@@ -211,17 +211,21 @@ class Scale(StrEnum):
 
 
 class Undated(NamedTuple):
-    """How a log without dates counts time; `zero` is when it was printed (ages) or the boot, as assumed (µs UTC)."""
+    """How lines without dates count time; `zero` is when they were printed (ages) or the boot, as assumed (µs UTC).
+
+    `lines` are the numbers of these lines if others of the log have dates; None if none has.
+    """
 
     scale: Scale
     zero: int
+    lines: frozenset[int] | None = None
 
 
 class Reading(NamedTuple):
     """How one input was read. `unread` lines have no known format; `sampled` if counts were scaled up.
 
     `begins` and `ends` are microseconds UTC; `clock` describes how year and zone were found, empty if the log has them.
-    `undated` is set if no line has a date.
+    `undated` is set if no line has a date, or if ages stand between lines with dates.
     """
 
     source: str
@@ -238,6 +242,11 @@ class Reading(NamedTuple):
     node: str = ""
     sampled: bool = False
     undated: Undated | None = None
+
+    @property
+    def is_dated(self) -> bool:
+        """Return whether a line has a date."""
+        return self.undated is None or self.undated.lines is not None
 
 
 class Excerpt(NamedTuple):

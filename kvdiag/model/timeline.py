@@ -113,7 +113,8 @@ class History(NamedTuple):
     """The timelines of all logs, with the coverage that proves an absence or leaves a doubt.
 
     `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `unanchored` are the logs
-    without dates, whose times are relative to the date of the file. `listed` has when a table of kubectl was printed,
+    without dates, whose times are relative to the date of the file; `rows` are lines with ages by log, where other
+    lines have dates. `listed` has when a table of kubectl was printed,
     by source: its rows have ages, and the last one may be long over by then. `incidents` are histories by folder, if
     the logs are of several unrelated incidents; rules are applied to each separately. `disagreements` are the logs
     whose clock differs from that of another, by name.
@@ -127,9 +128,15 @@ class History(NamedTuple):
     ends: int
     skews: tuple[Skew, ...] = ()
     unanchored: frozenset[str] = frozenset()
+    rows: Mapping[str, frozenset[int]] = EMPTY
     listed: Mapping[str, int] = EMPTY
     incidents: Mapping[str, History] = EMPTY
     disagreements: Mapping[str, Disagreement] = EMPTY
+
+    def has_date(self, event: Event) -> bool:
+        """Return whether the line of an event, or its log, has dates."""
+        source, line = event.origin
+        return source not in self.unanchored and line not in self.rows.get(source, ())
 
     def has_common_time(self, sources: AbstractSet[str]) -> bool:
         """Return whether the times of these logs can be compared: a log without dates has a moment of its own."""

@@ -12,7 +12,7 @@ from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.values import Level
 from kvdiag.report.ansi import file_uri
 from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
-from kvdiag.report.times import UndatedLogs, clock_text, moment_text, short_span, undated_logs, undated_sources
+from kvdiag.report.times import UndatedLogs, clock_text, moment_text, short_span, undated_at, undated_in, undated_logs
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
 
@@ -136,7 +136,7 @@ def line_text(evidence: Evidence, undated: UndatedLogs, *, redact: bool) -> Line
         source=clean(event.origin.source, redact=redact),
         number=event.origin.line,
         link=clean(file_uri(event.origin, redact=redact)),
-        clock=clock_text(event.time, undated.get(event.origin.source)),
+        clock=clock_text(event.time, undated_at(event.origin, undated)),
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
@@ -170,7 +170,7 @@ def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> Erro
         state=_state(group),
         where=clean(group.where or author or group.origin.source.rpartition("/")[2], redact=redact),
         count=group.count,
-        when=short_span(group.begins, group.ends, undated_sources(group.sources or (group.origin.source,), undated)),
+        when=short_span(group.begins, group.ends, undated_in([group.origin], group.sources, undated)),
         reason=clean(group.explained_by or group.benign, redact=redact),
         line=line,
         cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),
@@ -185,7 +185,7 @@ def _state(group: ErrorGroup) -> str:
 
 
 def _retried_text(pod: RetriedPod, undated: UndatedLogs, *, redact: bool) -> RetriedText:
-    when = short_span(pod.begins, pod.ends, undated_sources(pod.sources, undated))
+    when = short_span(pod.begins, pod.ends, undated_in((), pod.sources, undated))
     return RetriedText(clean(pod.pod, redact=redact), pod.count, when, pod.is_ongoing)
 
 
@@ -195,7 +195,7 @@ def _stuck_text(stuck: StuckSubject, undated: UndatedLogs, *, redact: bool) -> S
     return StuckText(
         name=clean(f"{name}{node}", redact=redact),
         waits_for=clean(stuck.waits_for, redact=redact),
-        since=moment_text(stuck.since, undated_sources((group.origin.source for group in stuck.groups), undated)),
+        since=moment_text(stuck.since, undated_in([group.origin for group in stuck.groups], (), undated)),
         failure=clean(stuck.failure, redact=redact),
         retries=stuck.retries,
         groups=tuple(error_text(group, undated, redact=redact) for group in stuck.groups),

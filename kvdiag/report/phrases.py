@@ -231,7 +231,7 @@ def input_lines(report: Report, *, is_all: bool) -> Iterator[str]:
     if not is_all and len(poor) > MOST_NAMED:
         yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
     clocks: dict[str, list[str]] = defaultdict(list)
-    is_dated = any(reading.undated is None for reading in readings)
+    is_dated = any(reading.is_dated for reading in readings)
     for reading in readings:
         if reading.clock and (is_all or (is_dated and GUESSED.search(reading.clock))):
             clocks[reading.clock].append(reading.source)

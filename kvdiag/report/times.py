@@ -6,11 +6,12 @@ to put them in order with other logs is no fact of the fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
 from kvdiag.base.clock import DAY, SECOND, format_clock, format_duration, to_datetime
+from kvdiag.model.record import Origin
 from kvdiag.model.report import Finding, Reading, Scale, Undated
 from kvdiag.model.values import State
 from kvdiag.report.incidents import Incident, merged_finding
@@ -25,26 +26,36 @@ _MIXED = Undated(Scale.MIXED, 0)
 
 
 def undated_logs(readings: Sequence[Reading]) -> UndatedLogs:
-    """Return how the logs without dates count time."""
+    """Return how the logs with lines without dates count their time."""
     return {reading.source: reading.undated for reading in readings if reading.undated is not None}
 
 
 def undated_incident(incident: Incident, logs: UndatedLogs) -> Undated | None:
-    """Return how the logs of an incident count time; None if its first line has a date."""
+    """Return how the lines of an incident count time; None if its first line has a date."""
     undated = _undated_in_all(incident, logs)
     events = [one.event for finding in incident for one in finding.evidence]
-    if undated == _MIXED and events and min(events, key=lambda event: event.time).origin.source not in logs:
+    if undated == _MIXED and events and undated_at(min(events, key=lambda event: event.time).origin, logs) is None:
         return None
     return undated
 
 
 def _undated_in_all(incident: Incident, logs: UndatedLogs) -> Undated | None:
-    return undated_sources((source for finding in incident for source in finding.sources), logs)
+    shown = {one.event.origin for finding in incident for one in finding.evidence}
+    return undated_in(shown, (source for finding in incident for source in finding.sources), logs)
 
 
-def undated_sources(sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
-    """Return how these logs count time; None if they have dates."""
-    found = {logs.get(source) for source in sources}
+def undated_at(origin: Origin, logs: UndatedLogs) -> Undated | None:
+    """Return how a line counts time; None if it has a date, or lines of its log have."""
+    found = logs.get(origin.source)
+    if found is None or found.lines is None:
+        return found
+    return found._replace(lines=None) if origin.line in found.lines else None
+
+
+def undated_in(shown: Collection[Origin], sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
+    """Return how the `shown` lines, and the logs without any of them, count time; None if they have dates."""
+    others = {*sources} - {origin.source for origin in shown}
+    found = {undated_at(origin, logs) for origin in (*shown, *(Origin(source, 0) for source in others))}
     if len(found) > 1:
         return _MIXED
     return found.pop() if found else None
@@ -107,7 +118,7 @@ def scale_text(stamp: int, undated: Undated) -> str:
 
 def read_span(readings: Sequence[Reading]) -> str:
     """Return the time from the first to the last line of the logs with dates; without any, what they have instead."""
-    dated = [reading for reading in readings if reading.undated is None]
+    dated = [reading for reading in readings if reading.is_dated]
     begins = [reading.begins for reading in dated if reading.begins is not None]
     ends = [reading.ends for reading in dated if reading.ends is not None]
     if begins and ends:

@@ -136,7 +136,7 @@ class LazyTexts:
     def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return the values with those that only commands have: a word for any driver, and a time if it is known."""
         more = {"driver_sign": values.get("driver") or ANY_DRIVER}
-        if not all(row.event.origin.source in self._inputs.history.unanchored for row in self._inputs.evidence):
+        if any(self._inputs.history.has_date(row.event) for row in self._inputs.evidence):
             more["since_time"] = rfc3339(self._inputs.span[0] - MINUTE, "seconds")
         return {**values, **more}
 

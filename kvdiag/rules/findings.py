@@ -180,9 +180,9 @@ def _last_end(tries: Sequence[Event], others: Sequence[Event], history: History)
 
 def _match_doubts(match: RuleMatch, history: History) -> Iterator[Doubt]:
     """Return the doubts of a match. For logs without times, doubts about begin and end become one doubt UNTIMED."""
-    if match.bound and not history.unanchored:
+    if match.bound and not history.unanchored and not history.rows:
         return iter(match.doubts)
-    is_untimed = all(event.origin.source in history.unanchored for events in match.bound.values() for event in events)
+    is_untimed = not any(history.has_date(event) for events in match.bound.values() for event in events)
     found = (
         Doubt(DoubtReason.UNTIMED, one.component) if is_untimed and one.reason in _TIME_REASONS else one
         for one in match.doubts

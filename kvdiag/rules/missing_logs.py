@@ -62,7 +62,7 @@ class CollectCommands:
 
     def _at_finding_time(self, text: str, finding: Finding, dialect: Dialect) -> str:
         """Return the command, limited to the time of the finding if that is known."""
-        if finding.evidence and all(one.event.origin.source in self._history.unanchored for one in finding.evidence):
+        if finding.evidence and not any(self._history.has_date(one.event) for one in finding.evidence):
             return dialect.expand(text)
         stamps = (finding.begins - BEFORE, finding.ends + MINUTE)
         since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
@@ -109,7 +109,7 @@ def _needs(
 ) -> Iterator[Need]:
     node = finding.subject.ids.get("node", "")
     window = Window(finding.begins - AROUND, finding.ends + AROUND + SETTLE)
-    is_unanchored = all(one.event.origin.source in history.unanchored for one in finding.evidence)
+    is_undated = not any(history.has_date(one.event) for one in finding.evidence)
     for name in dict.fromkeys((*(absent.name for absent in absences(finding.rule.when)), *finding.rule.cut)):
         kinds = finding.rule.events[name].kinds
         if doubts(kinds, window, node, history, entries):
@@ -118,7 +118,7 @@ def _needs(
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components - others]
             for component, verbosity in doubted[:1]:
                 least_verbosity = 0 if _is_events(component, history) else verbosity
-                begins, ends = (None, None) if is_unanchored else (window.begins, window.ends)
+                begins, ends = (None, None) if is_undated else (window.begins, window.ends)
                 yield Need(component, least_verbosity, begins, ends, (), "")
 
 

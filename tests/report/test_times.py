@@ -53,6 +53,24 @@ def test_tables_have_ages_too(kvdiag, tmp_path, output):
     assert not DATE.search(shown), shown
 
 
+BESIDE_DATES = f"""{ROWS}2026-11-05T18:28:32.000000+00:00 node3 rpc.gssd[4041]: ERROR: failed to parse nfs/clnt6dc/info
+2026-11-05T18:30:34.000000+00:00 node3 rpc.gssd[4041]: ERROR: failed to parse nfs/clnt6dd/info
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "html"])
+def test_ages_beside_dates_stay_ages(kvdiag, tmp_path, output):
+    """Nothing says that the rows were printed when the last dated line was; the time of the log is that of its dates."""
+    (tmp_path / "node.log").write_text(BESIDE_DATES)
+    shown = kvdiag("analyze", "-o", output, "node.log", cwd=tmp_path).stdout
+    assert "web-tls" in shown
+    assert "18:10:34" not in shown, shown  # 20 minutes before the last line
+    assert "18:28:22" not in shown, shown
+    if output == "text":
+        assert "Began 20m before the rows were printed" in " ".join(shown.split())
+        assert "2026-11-05 18:28:32 to 18:30:34 UTC" in shown
+
+
 def printed_on_two_days(folder, text):
     """Write two logs with the same ages."""
     for name, day in (("a.log", 10), ("b.log", 11)):

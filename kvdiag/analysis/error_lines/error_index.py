@@ -10,7 +10,7 @@ from kvdiag.analysis.error_lines.groups import UNEXPLAINED, ErrorGroups, Explain
 from kvdiag.analysis.error_lines.harmless import HarmlessLines
 from kvdiag.analysis.error_lines.lines import NO_TIME, ErrorLines, LineQuota, body_of
 from kvdiag.analysis.error_lines.suspects import LevelMarks
-from kvdiag.base.clock import is_unanchored
+from kvdiag.base.clock import is_age, is_unanchored
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.history.correlate.clocks import SourceClock
@@ -49,7 +49,10 @@ class ErrorIndex:
             read.trim()
         for reading in readings:
             lines, clock = self._logs.get(reading.source), clocks.get(reading.source)
-            stamps = [stamp for stamp in lines.stamps if stamp != NO_TIME] if lines else []
+            ages: frozenset[int] = frozenset()
+            if lines and reading.is_dated and reading.undated:
+                ages = frozenset(line for line, one in zip(lines.lines, lines.stamps, strict=True) if is_age(one))
+            stamps = [one for one in lines.stamps if one != NO_TIME and not (ages and is_age(one))] if lines else []
             times = (
                 [clock.utc(stamp, lines.lines[-1]) for stamp in (min(stamps), max(stamps))]
                 if stamps and clock and lines
@@ -57,7 +60,11 @@ class ErrorIndex:
             )
             times = [time for time in times if not is_unanchored(time)]
             begins, ends = (*times, reading.begins), (*times, reading.ends)
+            undated = reading.undated
+            if undated and undated.lines is not None:
+                undated = undated._replace(lines=undated.lines | ages)
             yield reading._replace(
+                undated=undated,
                 begins=min((time for time in begins if time is not None), default=None),
                 ends=max((time for time in ends if time is not None), default=None),
             )

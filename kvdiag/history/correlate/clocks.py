@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import calendar
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
@@ -119,12 +119,31 @@ class SourceClock(NamedTuple):
         return bool(self.anchors) and not any(one.is_dated for one in self.anchors)
 
     @property
+    def has_ages(self) -> bool:
+        """Return whether the source has ages."""
+        return any(one.scale is Scale.AGE for one in self.anchors)
+
+    @property
+    def has_ages_beside_dates(self) -> bool:
+        """Return whether the source has ages beside lines with dates."""
+        return self.has_ages and not self.is_unanchored
+
+    def ages(self, raw_events: Iterable[RawEvent]) -> frozenset[int]:
+        """Return the numbers of the lines that have an age beside lines with dates."""
+        return (
+            frozenset(one.line for one in raw_events if is_age(one.stamp))
+            if self.has_ages_beside_dates
+            else frozenset()
+        )
+
+    @property
     def undated(self) -> Undated | None:
-        """Return how the source counts time if no line has a date."""
-        if not self.is_unanchored:
-            return None
-        first = self.anchors[0]
-        return Undated(first.scale, first.offset + (PRINTED if first.scale is Scale.AGE else 0))
+        """Return how the source counts time if lines have no date; of ages beside dates without the lines."""
+        aged = next((one for one in self.anchors if one.scale is Scale.AGE), None)
+        if self.is_unanchored:
+            first = self.anchors[0]
+            return Undated(first.scale, first.offset + (PRINTED if first.scale is Scale.AGE else 0))
+        return Undated(aged.scale, aged.offset + PRINTED, frozenset()) if aged else None
 
     @property
     def is_unsure(self) -> bool:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from kvdiag.base.clock import PRINTED, is_age
+from kvdiag.base.clock import PRINTED
 from kvdiag.events.raw_events import RawEvent
 from kvdiag.events.snapshots.fact import Snapshot
 from kvdiag.events.timestamp_reader import Process
@@ -71,8 +71,9 @@ def build_history(
     history = joined_history(events, wide, coverage, (*given_versions, *printed(events), *inferred(spans)))
     begins, ends = _reach(logs, clocks) if is_part else (history.begins, history.ends)
     unanchored = frozenset(source for source, clock in clocks.items() if clock.is_unanchored)
-    listed = {one.source: clocks[one.source].utc(PRINTED, one.lines) for one in logs if is_age(one.last or 0)}
-    return history._replace(begins=begins, ends=ends, unanchored=unanchored, listed=listed)
+    rows = {one.source: ages for one in logs if (ages := clocks[one.source].ages(one.raw_events))}
+    listed = {one.source: clocks[one.source].utc(PRINTED, one.lines) for one in logs if clocks[one.source].has_ages}
+    return history._replace(begins=begins, ends=ends, unanchored=unanchored, rows=rows, listed=listed)
 
 
 def joined_history(

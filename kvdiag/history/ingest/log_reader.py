@@ -7,7 +7,7 @@ from io import BytesIO
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from kvdiag.base.clock import is_yearless
+from kvdiag.base.clock import is_age, is_yearless
 from kvdiag.base.errors import InputError, UnexpectedError, skip_faults
 from kvdiag.events.line_texts import LineTexts
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, Match, RawEvent, RpcLine
@@ -354,8 +354,14 @@ def _placed(raw_events: list[RawEvent], line_map: LineMap) -> list[RawEvent]:
 
 
 def _edge(block: Block, recogniser: Recogniser, *, backwards: bool) -> tuple[int | None, Process]:
-    """Return the time and the process of the first or last line of a block with a time."""
+    """Return the time and the process of the first or last line of a block with a time; an age if there is no other."""
     data = block.data.strip(b"\n")  # blank lines replace text before a log
     lines = data.split(b"\n", ENDS)[:ENDS] if not backwards else data.rsplit(b"\n", ENDS)[-ENDS:][::-1]
     timed_lines = (recogniser.stamper.read(line) for line in lines if line and classify(line) == "head")
-    return next(((one.stamp, one.process) for one in timed_lines if one.stamp is not None), (None, UNKNOWN_PROCESS))
+    aged: tuple[int | None, Process] = (None, UNKNOWN_PROCESS)
+    for one in timed_lines:
+        if one.stamp is not None and not is_age(one.stamp):
+            return one.stamp, one.process
+        if one.stamp is not None and aged[0] is None:
+            aged = (one.stamp, one.process)
+    return aged

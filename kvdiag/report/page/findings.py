@@ -23,6 +23,7 @@ from kvdiag.report.times import (
     format_time,
     moment_text,
     span_sentence,
+    undated_at,
     undated_incident,
 )
 from kvdiag.safe.clean import SafeText, clean, shortened
@@ -138,7 +139,7 @@ class FindingRenderer:
         yield from (line for _, line in sorted(near.values(), key=lambda pair: pair[0]))
 
     def _line(self, event: Event, step: str, many: int, longest: int = LONGEST) -> Line:
-        undated = self._undated.get(event.origin.source)
+        undated = undated_at(event.origin, self._undated)
         return Line(
             place=self._sources.place(event.origin),
             date=format_time(event.time)[:10] if undated is None else "",
