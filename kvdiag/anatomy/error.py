@@ -43,6 +43,7 @@ OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
+_ENDED = lazy_regex(r"\bContainer (?:[-a-z0-9]{1,63} )?terminated: ")  # what follows is of the container
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
 _OF_DRIVER = frozenset(("attach", "detach", "stage", "publish", "unmount", "provision", "delete", "resize", "snapshot"))
@@ -104,7 +105,8 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     owner = owner_of(named.name, anatomy.operations, known)
     plugin = owner_of(found.component, anatomy.operations, known)
     callee = callee_of(found.operations, found.text, found.component)
-    program = "" if found.is_cni or anatomy.codes else anatomy.program  # what gRPC returns, another printed
+    is_told = found.is_cni or anatomy.codes or _ENDED.search(found.text)  # what gRPC returns, another printed
+    program = "" if is_told else anatomy.program
     subject = Subject(program, found.component, callee, found.is_cni)
     clause = clause_around(found.text, hit.begin, hit.end)
     words = found.text[hit.begin : hit.end]

@@ -6,8 +6,8 @@
           Reason:       OOMKilled
           Exit Code:    137
 
-Each state and each condition is replaced by an event in JSON on the same line, which has the message of the state; that
-is left out below it. All other lines are unchanged.
+A container may have been copied without the name of the pod. Each state and each condition is replaced by an event in
+JSON on the same line, which has the message of the state; that is left out below it. All other lines are unchanged.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ _FACT = lazy_regex(rb"^[ \t]*(Namespace|Node|Status|Reason|Message): {2,}(\S[^\n
 _HEAD = lazy_regex(rb"(?m)^[ \t]*Name: {2,}\S+\s+^[ \t]*(?:Namespace|Roles|Labels|Annotations): ")
 _CONTAINER = lazy_regex(rb"^(  +)([-a-z0-9]{1,63}):\s*$")
 _ID = lazy_regex(rb"^ +Container ID: +([a-z-]{1,30}://[0-9a-f]{64})\s*$")
-_STATE = lazy_regex(rb"^( +)(State|Last State): +(Running|Waiting|Terminated)\s*$")
-_DETAIL = lazy_regex(rb"^ +(Reason|Message|Exit Code|Signal|Started|Finished): +(\S[^\n]*?)\s*$")
-_RESTARTS = lazy_regex(rb"^ +Restart Count: +(\d+)")
+_STATE = lazy_regex(rb"^( *)(State|Last State): +(Running|Waiting|Terminated)\s*$")
+_ENDED = lazy_regex(rb"(?m)^ *Last State: +Terminated\s*^ *Reason: +\S+\s*(?:^ *Message: [^\n]*\s*)?^ *Exit Code: +\d")
+_DETAIL = lazy_regex(rb"^ *(Reason|Message|Exit Code|Signal|Started|Finished): +(\S[^\n]*?)\s*$")
+_RESTARTS = lazy_regex(rb"^ *Restart Count: +(\d+)")
+_UNNAMED = About("Pod", "?")  # its name is not in the text
 _DATE = rb"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"
 _CONDITION = lazy_regex(
     rb"^ +([A-Z]\w{2,60}) +(True|False|Unknown) +(" + _DATE + rb") +(" + _DATE + rb") +([A-Z]\w{2,60}) +(\S[^\n]*?)\s*$"
@@ -35,7 +37,7 @@ _CONDITION = lazy_regex(
 
 def detect(head: bytes) -> LineRewriter | None:
     """Return the rewriter if the first bytes of an input contain such a description."""
-    return _rewrite if _HEAD.search(head) else None
+    return _rewrite if _HEAD.search(head) or _ENDED.search(head) else None
 
 
 def _rewrite(lines: Lines) -> Iterator[Line]:
@@ -46,12 +48,13 @@ def _rewrite(lines: Lines) -> Iterator[Line]:
         number = lines.number
         if held:
             held.append((number, line))
-            if _RESTARTS.match(line) or len(held) >= _MOST_LINES:
+            if _RESTARTS.match(line) or len(held) >= _MOST_LINES or (about == _UNNAMED and not line.strip()):
                 yield from _container(about, name.decode(), identity.decode(), held)
                 held = []
             continue
         about = _about(about, line)
-        if about.kind == "Pod" and _STATE.match(line):
+        if (about.kind == "Pod" or not about.name) and _STATE.match(line):
+            about = about if about.name else _UNNAMED
             held = [(number, line)]
             continue
         named, identified = _CONTAINER.match(line), _ID.match(line)
@@ -99,7 +102,7 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
     found: dict[str, tuple[int, str, dict[str, str]]] = {}
     details: dict[str, str] = {}
     messages: set[int] = set()
-    restarts = "0"
+    restarts = ""
     for number, line in held:
         if state := _STATE.match(line):
             details = {}

@@ -85,7 +85,10 @@ def _of_pod(about: About, status: Plain) -> Iterator[Plain]:
 
 
 def container_events(about: About, name: str, now: State | None, last: State | None, restarts: str) -> Iterator[Plain]:
-    """Yield the events of one container: its last termination, and its current state."""
+    """Yield the events of one container: its last termination, and its current state.
+
+    `name` and `restarts` are empty if they are unknown.
+    """
     for state in (last, now):
         if state is None:
             continue
@@ -106,7 +109,8 @@ def container_events(about: About, name: str, now: State | None, last: State | N
         signal = f", signal {state.signal}" if state.signal not in {"", "0"} else ""
         identity = f", id {state.container_id}" if state.container_id and state.kind == "Terminated" else ""
         again = ", now Running" if state is last and now is not None and now.kind == "Running" else ""
-        message = f"Container {name} {description}{signal}, restart count {restarts}{identity}{again}"
+        count = f", restart count {restarts}" if restarts else ""
+        message = f"Container{name and f' {name}'} {description}{signal}{count}{identity}{again}"
         message += f": {state.message}" if state.message else ""
         yield make_event(about, state.reason or state.kind, message, state.ended or state.began, is_bad=is_bad)
 

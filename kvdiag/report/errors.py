@@ -20,7 +20,8 @@ from kvdiag.report.screen import Piece, Screen, cut_middle
 from kvdiag.report.short import short_ids
 
 FIRST = 5  # groups and pods that a report lists, unless -v
-FIRST_BESIDE = 2  # beside a finding, one line each
+FIRST_BESIDE = 2  # beside a finding
+LINES_BESIDE = 3  # that each of them takes
 FIRST_STUCK = 3  # stuck subjects, each with so many error lines, unless -v
 FIRST_LINES = 2
 STUCK = "Stuck without a finding"  # the heading, not "cause unknown": an error below it may name its cause
@@ -30,7 +31,7 @@ LEAST = 24  # columns for what a line says; with fewer its place is on a line of
 def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_short: bool = False) -> bool:
     """The section of a report about what is not explained; return whether there was anything.
 
-    `folder` is left out of the places. `is_short` gives a group one line.
+    `folder` is left out of the places. `is_short` gives a group few lines.
     """
     is_all = bool(screen.options.verbose)
     most = None if is_all else FIRST_BESIDE if is_short else FIRST
@@ -124,8 +125,9 @@ def _draw_groups(
     for group, (state, where, count, span) in zip(groups, cells, strict=True):
         if is_short:
             margin = f"  {count:>{widths[2]}}  "
-            _draw_sample(group, screen, folder, margin=margin, most=1)
-            continue  # beside failures a line is enough; `kvdiag errors` has the cause
+            _draw_sample(group, screen, folder, margin=margin, most=LINES_BESIDE)
+            _draw_cause(group, screen, len(margin) + 2)
+            continue
         reason = f"  [{group.reason}]" if group.reason else ""
         head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}{reason}"
         if group.line.place in above:
@@ -151,11 +153,10 @@ def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, 
         screen.line(Piece(margin), place)
         screen.text(group.line.message, indent=indent, most=most)
         return
-    if most:
-        message = cut_middle(short_ids(group.line.message), screen.width - len(head))
-        screen.line(Piece(margin), place, Piece(f"  {message}"))
-        return
-    first, *more = screen.wrapped(" " * (len(head) - indent) + group.line.message, indent) or [""]
+    message = group.line.message
+    if most:  # a wrapped line ends before its last columns
+        message = cut_middle(short_ids(message), most * (screen.width - indent) - (len(head) - indent) - 8 * (most - 1))
+    first, *more = screen.wrapped(" " * (len(head) - indent) + message, indent) or [""]
     screen.line(Piece(margin), place, Piece(f"  {first[len(head) - indent :]}"))
     for line in more:
         screen.line(Piece(" " * indent + line))

@@ -105,6 +105,9 @@ class Screen:
         return style + Style(link=piece.link) if piece.link and self.options.links else style
 
 
+LONG_WORD = 40  # of a longer one the beginning stays
+
+
 def cut_middle(text: str, width: int) -> str:
     """The text with a mark where its middle was cut: an error begins with what failed and ends with why.
 
@@ -114,9 +117,11 @@ def cut_middle(text: str, width: int) -> str:
         return text
     tail = (width - 3) // 2
     head, end = text[: width - 3 - tail], text[len(text) - tail :]
+    whole = head.rpartition(" ")[0]
+    head = whole if whole and len(head) - len(whole) < LONG_WORD else head
     word, blank, rest = end.partition(" ")
     path = word[word.index("/") :] if "/" in word else "" if rest else f" {word}"
-    return f"{head.rpartition(' ')[0] or head} …{path}{blank}{rest}"
+    return f"{head}{' ' if head == whole else ''}…{path}{blank}{rest}"
 
 
 def cut(text: str, width: int) -> str:

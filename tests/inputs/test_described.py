@@ -81,6 +81,23 @@ def test_a_container_that_runs_again():
     assert ended[4] == "Container app terminated: OOMKilled, exit code 137, restart count 6, now Running"
 
 
+PART = """\
+Last State:  Terminated
+  Reason:    OOMKilled
+  Exit Code: 137
+Limits:
+  memory: 64Mi
+
+State: a word of another text
+"""
+
+
+def test_a_container_without_the_name_of_its_pod():
+    """Neither its name nor how often it was started is known; the text below is not of the container."""
+    assert events(PART) == [(1, "Warning", "OOMKilled", "", "Container terminated: OOMKilled, exit code 137")]
+    assert described.detect(PART.replace("Exit Code", "Exit").encode()) is None
+
+
 def test_an_error_ends_with_its_message(kvdiag, tmp_path):
     """The lines below a state are not part of the error in its message."""
     message = 'runc create failed: unable to start container process: exec: "wgte": executable file not found in $PATH'

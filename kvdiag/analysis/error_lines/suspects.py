@@ -50,6 +50,7 @@ _MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
     ((b'"level":40', b'"level":50', b'"level":60'), lazy_regex(rb'"level":[456]0\b')),
     (_CAPITALS, lazy_regex(rb"[\[< \t\n:|\"](?:" + b"|".join(_CAPITALS) + rb")")),
     ((*(b"[" + badge for badge in _BADGES), b"[Err", b"[Warn", b"[WRN", b"[ALERT"), None),
+    ((b"Z error ", b"Z panic ", b"Z warning "), None),  # of vSphere
     ((b"|WARN|", b"|ERR|", b"|EMER|"), None),  # of Open vSwitch
     ((*(b"<" + badge for badge in _BADGES), b"<nwarn"), None),
     # logrus on a terminal, in colours; the same within JSON

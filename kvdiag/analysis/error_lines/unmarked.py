@@ -26,8 +26,12 @@ Place: TypeAlias = tuple[int, int]  # begin and end of a line in its block
 _LONGEST_LINE = 8 << 10
 _FAILED = lazy_regex(
     r"(?!Unable to find image ')"  # docker says so before it pulls
-    r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ailed|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't)) (?:to )?\w+ \S"
+    r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ail(?:ed)?|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't))"
+    r" (?:to )?\w+ \S"
     r"|[A-Z][\w. ]{2,60} failed for volume \S"
+    r"|[Nn]o \w[\w ]{1,60}(?<!issues)(?<!errors)(?<!problems) found (?:for|in|on|at|with) \S"
+    r"|[^\n]{5,300}?\b(?:reached (?:the |its )?(?:limit|maximum)"
+    r"|(?:limit|quota|maximum)\b[^\n]{0,40} (?:reached|exceeded))\b"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "
     r"|[\w@.\\-]{1,80}\.service: (?:Main process exited, code=(?!exited, status=0/)|Failed with result"
     r"|start operation timed)"

@@ -50,6 +50,8 @@ _PREVENTED = lazy_regex(
 # Open vSwitch and OVN; a logger of Python in the log of another program.
 _VLOG = lazy_regex(rb"(?:[a-z][\w-]{1,30}|\d{4}-\d\d-\d\dT[\d:.]{8,15}Z)\|\d{5,8}\|[^|\n]{1,60}\|(?:(ERR|EMER)|WARN)\|")
 _PYTHON = lazy_regex(rb"(?:[\w:.,-]{1,30} ){0,4}[\w.]{1,60}\[(?:(ERROR|CRITICAL)|WARNING)\]: \S")
+# vSphere: `2021-04-30T20:22:01.862Z error vpxd[14719] [Originator@6876 sub=FcdService] …`, here without its time.
+_VSPHERE = lazy_regex(rb"(?:(error|panic)|warning) [\w.-]{1,60}\[\w{1,12}\] \S")
 _TOKEN = lazy_regex(rb"\[[^\]\n]{1,60}\][:, \t]{0,4}|[\w.:/,+\-]{1,60}(?:\[\d{1,9}\])?[:, \t]{1,4}")
 # The last line of a program in C (glibc: `PROGRAM: FILE:LINE: FUNCTION: Assertion …`) and in Rust.
 _ABORTED = lazy_regex(
@@ -130,7 +132,7 @@ def level(ident: str, text: bytes) -> Level | None:
     if (words is not None and words.search(text)) or daemons.reports_failure(ident, text):
         return Level.ERROR
     found = _LOGFMT.match(text) or _CEPH.search(text) or _PREVENTED.match(text)
-    found = found or _VLOG.match(text) or _PYTHON.match(text)
+    found = found or _VLOG.match(text) or _PYTHON.match(text) or _VSPHERE.match(text)
     if found:
         return Level.ERROR if found.lastindex else Level.WARNING
     return _placed(text)

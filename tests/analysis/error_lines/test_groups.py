@@ -190,6 +190,8 @@ def test_programs_of_the_node_come_first(errors_of):
         ("  Normal  NodeNotReady  10s  kubelet  Node n1 status is now: NodeNotReady", Level.WARNING),
         ("[2024-03-12 08:15:00.123][1][critical][main] [source/server/server.cc:1] gone", Level.ERROR),
         ("ts=2024-03-12T08:15:00.000Z caller=main.go:1 level=error msg=gone", Level.ERROR),
+        ("2024-03-12T08:15:00.123Z error vpxd[1719] [Originator@6876 sub=Fcd] CNS: no controller", Level.ERROR),
+        ("2024-03-12T08:15:00.123Z warning hostd[1719] [Originator@6876 sub=Fcd] slow", Level.WARNING),
         ("cluster 2024-03-12T08:15:00.123+0000 mon.a (mon.0) 12 : cluster [WRN] Health check failed", Level.WARNING),
         ("1.7102313e+09\tERROR\tcontrollers.Upgrade\tFailed to reconcile\t{}", Level.ERROR),
         ("2024/03/12 08:15:00 Error: it is gone", Level.ERROR),

@@ -25,8 +25,12 @@ ERRORS = [
     'MountVolume.MountDevice failed for volume "<name>" :',
     'Attach volume "vol-1" to instance "i-1" failed with volume vol-1 is not attached to i-1',
     "volume(rg#acct#share) mount //acct.example.org/share on /mnt failed with mount failed: exit status 32",
+    'no mount entry found for "fs-1".efs.example.org among entries overlay:/, proc:/proc',
+    "Fail to add a controller, the number of controllers reached limit",
+    "the number of volumes on this node reached the limit",
 ]
 OTHERS = [
+    "no errors found in 3 files",
     "NAME   READY   STATUS    RESTARTS   AGE",
     "Unable to find image 'nginx:latest' locally",
     "+ kubectl apply -f web.yaml",
