@@ -97,6 +97,9 @@ def sentence_values(
         values["object"] = (
             f"the process {program} of type {source} the action “{found.name}” on {thing} of type {target}"
         )
+    if found.kind == "denial":
+        access, kind, target = found.more
+        values["object"] = f"{found.name} the access “{access}” to the {kind} {target}"
     if found.kind == "apparmor":
         profile, name, program, target = found.more
         parts = {"profile": profile, "process": program, "name": name, "target or peer": target}

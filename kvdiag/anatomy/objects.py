@@ -67,6 +67,10 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"(?: (?!scontext=)[^\n]{1,300}?)? {1,2}scontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200}"
         r" tcontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200} tclass=(\w{1,40})"
     ),
+    "denial": _compiled(
+        r"SELinux is preventing (\S{1,200}) from '?(?!using the )([\w ,-]{1,100}?)'? access(?:es)? on the ([\w ]{1,40}?)"
+        r" (\S{1,200}?)\.(?: |$)"
+    ),
     "apparmor": _compiled(
         r"apparmor=\"DENIED\" operation=\"(\w{1,40})\""
         r"(?: (?:class|info|namespace)=\"[^\"\n]{0,100}\"| error=-?\d{1,5}){0,4}"
@@ -249,7 +253,20 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "frame": _compiled(r"^\s{0,8}((?:[\w.-]{1,80}/){0,8}[\w.-]{1,80}\.(?:\(\*?\w{1,60}\)\.)?\w{1,80})\("),
 }
 WHOLE_FIRST = frozenset(
-    ("avc", "apparmor", "entry", "mounted", "source", "fstype", "sysctl", "bind", "user", "process", "apikind")
+    (
+        "avc",
+        "denial",
+        "apparmor",
+        "entry",
+        "mounted",
+        "source",
+        "fstype",
+        "sysctl",
+        "bind",
+        "user",
+        "process",
+        "apikind",
+    )
 )
 """Kinds that have words of their own: they are searched in the whole record before others near the cause."""
 PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile"))

@@ -153,11 +153,11 @@ def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, 
         screen.line(Piece(margin), place)
         screen.text(group.line.message, indent=indent, most=most)
         return
-    message = group.line.message
+    begins, message = len(head) - indent, str(group.line.message)
     if most:  # a wrapped line ends before its last columns
-        message = cut_middle(short_ids(message), most * (screen.width - indent) - (len(head) - indent) - 8 * (most - 1))
-    first, *more = screen.wrapped(" " * (len(head) - indent) + message, indent) or [""]
-    screen.line(Piece(margin), place, Piece(f"  {first[len(head) - indent :]}"))
+        message = cut_middle(short_ids(message), most * (screen.width - indent) - begins - 8 * (most - 1))
+    first, *more = screen.wrapped(" " * begins + message, indent) or [""]
+    screen.line(Piece(margin), place, Piece(f"  {first[begins:]}"))
     for line in more:
         screen.line(Piece(" " * indent + line))
 
