@@ -71,7 +71,7 @@ def sentence_values(
 ) -> dict[str, str]:
     """Return the values for the slots of a sentence."""
     values = {
-        "object": found.name,
+        "object": _in_words(found),
         "owner": _owner_name(found, subject, owner),
         "missing": owner.missing if owner else "",
         "server": "",
@@ -85,28 +85,28 @@ def sentence_values(
     }
     if found.kind == "lookup" and found.more:
         values["server"] = found.more[0].rstrip(":")
-    if found.kind == "user":
-        verb, resource, _, namespace, _ = found.more
-        where = f" in the namespace {namespace}" if namespace else ""
-        values["object"] = f"{found.name} to {verb} {resource}{where}"
-    if found.kind == "sysctl":
-        values["object"] = f"{found.name} is {found.more[1]} instead of {found.more[0]}"
-    if found.kind == "avc":
-        program, name, source, target, kind = found.more
-        thing = f"the {kind} {name}" if name else f"a {kind}"
-        values["object"] = (
-            f"the process {program} of type {source} the action “{found.name}” on {thing} of type {target}"
-        )
-    if found.kind == "denial":
-        access, kind, target = found.more
-        values["object"] = f"{found.name} the access “{access}” to the {kind} {target}"
-    if found.kind == "apparmor":
-        profile, name, program, target = found.more
-        parts = {"profile": profile, "process": program, "name": name, "target or peer": target}
-        values["object"] = f"“{found.name}”: " + ", ".join(f"{key} {value}" for key, value in parts.items() if value)
-    if found.kind == "process":
-        values["object"] = f"{found.more[0]} (PID {found.name})"
     return values
+
+
+def _in_words(found: FoundObject) -> str:
+    """Return the object as a sentence has it; of most kinds its name."""
+    words = found.name
+    match found.kind, found.more:
+        case "user", (verb, resource, _, namespace, _):
+            words = f"{found.name} to {verb} {resource}{f' in the namespace {namespace}' if namespace else ''}"
+        case "sysctl", (wanted, value, *_):
+            words = f"{found.name} is {value} instead of {wanted}"
+        case "avc", (program, name, source, target, kind):
+            thing = f"the {kind} {name}" if name else f"a {kind}"
+            words = f"the process {program} of type {source} the action “{found.name}” on {thing} of type {target}"
+        case "denial", (access, kind, target):
+            words = f"{found.name} the access “{access}” to the {kind} {target}"
+        case "apparmor", (profile, name, program, target):
+            parts = {"profile": profile, "process": program, "name": name, "target or peer": target}
+            words = f"“{found.name}”: " + ", ".join(f"{key} {value}" for key, value in parts.items() if value)
+        case "process", (name, *_):
+            words = f"{name} (PID {found.name})"
+    return words
 
 
 def _owner_name(found: FoundObject, subject: Subject, owner: Owner | None) -> str:

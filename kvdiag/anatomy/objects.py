@@ -68,8 +68,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r" tcontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200} tclass=(\w{1,40})"
     ),
     "denial": _compiled(
-        r"SELinux is preventing (\S{1,200}) from '?(?!using the )([\w ,-]{1,100}?)'? access(?:es)? on the ([\w ]{1,40}?)"
-        r" (\S{1,200}?)\.(?: |$)"
+        r"SELinux is preventing (\S{1,200}) from '?(?!using the )([\w ,-]{1,100}?)'? access(?:es)? on the"
+        r" ([\w ]{1,40}?) (\S{1,200}?)\.(?: |$)"
     ),
     "apparmor": _compiled(
         r"apparmor=\"DENIED\" operation=\"(\w{1,40})\""

@@ -181,9 +181,12 @@ def _which_line(group: ErrorGroup) -> str:
 
 def no_alarm(noted: Sequence[Incident]) -> str:
     """Return the sentence for a report with notes alone: `yet`, if one is of a failure that no line ends."""
-    unfinished = {State.ONGOING, State.UNKNOWN}
-    is_early = any(one[0].state in unfinished and one[0].rule.severity > Severity.INFO for one in noted)
-    return "No alarm yet" if is_early else "No alarm"
+    return "No alarm yet" if any(map(is_early, noted)) else "No alarm"
+
+
+def is_early(incident: Incident) -> bool:
+    """Return whether a note is of a failure that no line ends, and that may be one of a few tries."""
+    return incident[0].state in {State.ONGOING, State.UNKNOWN} and incident[0].rule.severity > Severity.INFO
 
 
 def count_sentence(report: Report) -> str:

@@ -33,6 +33,7 @@ from kvdiag.report.phrases import (
     format_doubt,
     input_lines,
     input_summary,
+    is_early,
     no_alarm,
     nothing_found,
     safe_fix,
@@ -101,8 +102,8 @@ class SubjectText(NamedTuple):
 class FindingText(NamedTuple):
     """One failure or note. Of one fault with many victims it describes the first.
 
-    `title` names the object, `row_title` does not, for a table that has it beside. `state` is a sentence, `state_word`
-    one word or empty.
+    `is_early` is a note of a failure that no line ends. `title` names the object, `row_title` does not, for a table
+    that has it beside. `state` is a sentence, `state_word` one word or empty.
     Times are microseconds UTC, which are assumed if the fault is `undated`. `best_line` shows the fault best among
     `lines`.
     """
@@ -112,6 +113,7 @@ class FindingText(NamedTuple):
     id: SafeText
     severity: Severity
     is_possible: bool
+    is_early: bool
     title: SafeText
     row_title: SafeText
     subject: SubjectText
@@ -268,6 +270,7 @@ class ReportText:
             id=safe(finding.rule.id),
             severity=finding.severity,
             is_possible=finding.verdict is Verdict.POSSIBLE,
+            is_early=is_early(incident),
             title=safe(whole_finding.title),
             row_title=safe(whole_finding.row_title),
             subject=self._subject(incident),

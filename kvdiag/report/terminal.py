@@ -95,17 +95,22 @@ def _first_screen(finding: FindingText, report: ReportText, screen: Screen, *, m
     _head(finding, screen)
     if finding.says.replace(" on this node", "").rstrip(".") != finding.title or screen.options.verbose:
         screen.text(_short(finding.says, screen), indent=2)
+    _step_and_line(finding, report, screen, most=most)
+    if finding.collect:
+        screen.blank()
+        screen.text("If this report does not show the cause, collect:", indent=2)
+        for command in finding.collect:
+            _command(command, screen, indent=4)
+
+
+def _step_and_line(finding: FindingText, report: ReportText, screen: Screen, *, most: int) -> None:
+    """The first thing to do, and the line that shows the failure."""
     for step in finding.steps[:1]:
         screen.text(f"First: {_short(step.text, screen)}", indent=2)
         _run(step, screen, indent=4)
     if finding.best_line is not None:
         screen.blank()
         _line(finding.best_line, report, screen, indent=2, most=most, about=finding.reason)
-    if finding.collect:
-        screen.blank()
-        screen.text("If this report does not show the cause, collect:", indent=2)
-        for command in finding.collect:
-            _command(command, screen, indent=4)
 
 
 def _head(finding: FindingText, screen: Screen) -> None:
@@ -215,6 +220,8 @@ def _notes(report: ReportText, screen: Screen) -> None:
             most, rest = LINES_BESIDE if is_short else NOTE_LINES, f"{finding.others} ({finding.rule})"
             room = most * (screen.width - WRAP_LOSS) - len("note: ") - len(rest)
             screen.text(f"note: {cut_middle(short_ids(finding.says), max(room, LEAST_NOTE))}{rest}", hang=2, most=most)
+            if finding.is_early and not is_short:
+                _step_and_line(finding, report, screen, most=KEY_LINES)
     if left := len(report.notes) - len(shown):
         screen.text(f"{count_noun(left, 'more note')}: -v")
     if report.notes:
