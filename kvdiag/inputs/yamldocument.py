@@ -7,7 +7,8 @@
       involvedObject:
 
 Only one event is in memory at a time. A truncated or invalid one is passed through as lines. A single pod, as `kubectl
-get pod NAME -o yaml` prints it, is read as a list of one.
+get pod NAME -o yaml` prints it, is read as a list of one. In a part of such a document a message over several lines is
+joined.
 """
 
 from __future__ import annotations
@@ -35,11 +36,20 @@ _AROUND = lazy_regex(rb"---|(?:apiVersion|kind|items|metadata): *| +(?:resourceV
 _MESSAGE_KEY = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 
 
+_FOLDED = lazy_regex(
+    rb"(?m)^( *)(?:- )?message: (?:(['\"])(?!.*\2[ \r]*$)\S.*|[^'\"\s].*)\n(?=(?:\1 {1,8})(?![ \r\n])(?![A-Za-z]+: ).)"
+)
+_STATUS = lazy_regex(rb"(?m)^ *(?:- )?(?:reason|exitCode|lastTransitionTime): ")
+_MESSAGE = lazy_regex(rb"( *)(?:- )?message: +(\S.*)")
+
+
 def detect(head: bytes) -> LineRewriter | None:
     """Return the rewriter if the first bytes are those of such a list, or of a pod with its status."""
     if _ALONE.match(head) and _ENDED.search(head):
         return _pod
-    return _events if _START.match(head) and (_ABOUT.search(head) or _POD.search(head)) else None
+    if _START.match(head) and (_ABOUT.search(head) or _POD.search(head)):
+        return _events
+    return _joined if _STATUS.search(head) and _FOLDED.search(head) else None
 
 
 def _events(lines: Lines) -> Iterator[Line]:
@@ -62,6 +72,31 @@ def _events(lines: Lines) -> Iterator[Line]:
             yield at, piece.rstrip(b"\r\n")
     if held:
         yield from _event(bytes(held), number)
+
+
+def _joined(lines: Lines) -> Iterator[Line]:
+    """Yield each message with the lines below it that are indented further, and all other lines unchanged."""
+    held, number, indent = b"", 0, 0
+    while (line := lines.next()) is not None:
+        if held and len(line) - len(line.lstrip(b" ")) > indent and line.strip() and len(held) < _LONGEST_EVENT:
+            held += b" " + line.strip()
+            continue
+        if held:
+            yield number, _unquoted(held)
+        found = _MESSAGE.match(line)
+        held, number, indent = (found[2].rstrip(), lines.number, len(found[1])) if found else (b"", 0, 0)
+        if not found:
+            yield lines.number, line
+    if held:
+        yield number, _unquoted(held)
+
+
+def _unquoted(value: bytes) -> bytes:
+    """Return the text of a scalar without the quotes around it."""
+    quote = value[:1]
+    if quote not in {b"'", b'"'} or not value.endswith(quote):
+        return value
+    return value[1:-1].replace(b"''", b"'") if quote == b"'" else value[1:-1].replace(b'\\"', b'"')
 
 
 def _pod(lines: Lines) -> Iterator[Line]:

@@ -202,3 +202,24 @@ def test_a_pod_alone_without_end():
 def test_a_manifest():
     """A pod without a status is none that ran."""
     assert yamldocument.detect(POD[: POD.index(b"status:")]) is None
+
+
+PART = b"""\
+    lastState:
+      terminated:
+        exitCode: 128
+        message: 'failed to create task: OCI runtime create failed: runc create failed:
+          unable to apply caps: it''s not permitted'
+        reason: StartError
+    name: web
+"""
+
+
+def test_a_part_of_a_pod():
+    """Its message is one line; other lines, and texts that are no status, are not changed."""
+    out, numbers = rewritten(PART, yamldocument.detect)
+    told = b"failed to create task: OCI runtime create failed: runc create failed: unable to apply caps: it's not permitted"
+    assert out.splitlines()[3] == told
+    assert numbers == [1, 2, 3, 4, 6, 7]
+    assert yamldocument.detect(PART.replace(b"reason: ", b"why: ").replace(b"exitCode: ", b"code: ")) is None
+    assert yamldocument.detect(PART.replace(b"failed:\n          unable", b"failed: unable")) is None
