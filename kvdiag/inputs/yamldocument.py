@@ -39,6 +39,7 @@ _MESSAGE_KEY = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 _FOLDED = lazy_regex(
     rb"(?m)^( *)(?:- )?message: (?:(['\"])(?!.*\2[ \r]*$)\S.*|[^'\"\s].*)\n(?=(?:\1 {1,8})(?![ \r\n])(?![A-Za-z]+: ).)"
 )
+_WHOLE = lazy_regex(rb"(?m)^(?:- )?apiVersion: ")
 _STATUS = lazy_regex(rb"(?m)^ *(?:- )?(?:reason|exitCode|lastTransitionTime): ")
 _MESSAGE = lazy_regex(rb"( *)(?:- )?message: +(\S.*)")
 
@@ -49,7 +50,8 @@ def detect(head: bytes) -> LineRewriter | None:
         return _pod
     if _START.match(head) and (_ABOUT.search(head) or _POD.search(head)):
         return _events
-    return _joined if _STATUS.search(head) and _FOLDED.search(head) else None
+    is_part = _STATUS.search(head) and not _WHOLE.search(head)
+    return _joined if is_part and _FOLDED.search(head) else None
 
 
 def _events(lines: Lines) -> Iterator[Line]:
