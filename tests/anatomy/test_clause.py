@@ -25,6 +25,25 @@ from kvdiag.anatomy.clause import innermost_clause
             "the two are not the same. cpu: /, memory: /system.slice/kubelet.service",
         ),
         ('failed to start: unknown policy: "static"', 'unknown policy: "static"'),
+        (
+            "a: operation error EC2: AttachVolume, https response error StatusCode: 400, RequestID: 5b0c, api error "
+            "IncorrectState: vol-1 is not 'available'",
+            "AttachVolume, api error IncorrectState: vol-1 is not 'available'",
+        ),
+        (
+            "a: https response error StatusCode: 403, RequestID: A, HostID: b=, api error AccessDenied: User: arn:aws:sts::1:"
+            "assumed-role/a is not authorized to perform: ec2:CreateVolume on resource: arn:aws:ec2:eu-west-1:1:volume/*",
+            "arn:aws:sts::1:assumed-role/a is not authorized to perform: ec2:CreateVolume on resource: "
+            "arn:aws:ec2:eu-west-1:1:volume/*",
+        ),
+        (
+            "a, error: invalid configuration: a must be less than b and more than c, path: &TypeMeta{Kind:,APIVersion:,}",
+            "a must be less than b and more than c",
+        ),
+        (
+            "a: Precondition failed: UID in precondition: 1f0c3a52-8d7b, UID in object meta: ",
+            "UID in precondition: 1f0c3a52-8d7b, UID in object meta",
+        ),
         ("b: exit status: 865: the program printed nothing at all", "the program printed nothing at all"),
     ],
 )
