@@ -71,7 +71,7 @@ _SEPARATOR = lazy_regex(
     r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for)"
     r"(?<! to perform)(?<! on resource)(?<!UID in precondition)(?<!UID in object meta): (?!\}|\d{1,12}, )"
     r"|\bcaused \"|\"? \"?err(?:or)?\"?=\""
-)  # not within a quota, an answer of AWS IAM or a conflict, nor in a taint without a value: {node.kubernetes.io/not-ready: }
+)  # not within a quota, an answer of AWS IAM or a conflict, nor in a taint without a value: {example.org/a: }
 _YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _PLAIN_WORD = lazy_regex(r"(?<!\S)(?:[A-Za-z]{2}[A-Za-z']{0,30}(?![^\s:,.;])|\"[^\"\s]{1,80}\")")
