@@ -56,6 +56,10 @@ _FRAME = lazy_regex(
     r"|(?:main|runtime)\.\w{1,60}(?:\(.{0,400}\))?|/\S{1,400}\.(?:go|s):\d{1,6}(?: \+0x[0-9a-f]{1,16})?)\Z"
 )  # of the stack that zap prints below an error
 _ENCODED = lazy_regex(r"\.? ?Encoded authorization failure message: \S{20,}[^\n]*")  # of EC2, for its own tool
+_AWS = lazy_regex(
+    r"https response error StatusCode: \d{1,3}, RequestID: ?[^,\n]{0,80}, (?:HostID: ?[^,\n]{0,200}, )?"
+)  # of its SDK for Go, in front of its answer
+_CONFIGURATION = lazy_regex(r", path: &TypeMeta\{Kind:\w{0,60},APIVersion:[\w./]{0,60},\}")  # kubelet means its content
 _NOTED = lazy_regex(
     r": \d{4}/\d\d/\d\d [\d:.]{8,20} juicefs\[\d{1,8}\] <INFO>: (?:(?!<(?:WARNING|ERROR|FATAL)>)[^\n])*"
 )
@@ -64,9 +68,10 @@ _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400}
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
 _FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
 _SEPARATOR = lazy_regex(
-    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for): (?!\}|\d{1,12}, )"
+    r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for)"
+    r"(?<! to perform)(?<! on resource)(?<!UID in precondition)(?<!UID in object meta): (?!\}|\d{1,12}, )"
     r"|\bcaused \"|\"? \"?err(?:or)?\"?=\""
-)  # not within a quota, nor in a taint without a value: {node.kubernetes.io/not-ready: }
+)  # not within a quota, an answer of AWS IAM or a conflict, nor in a taint without a value: {example.org/a: }
 _YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _PLAIN_WORD = lazy_regex(r"(?<!\S)(?:[A-Za-z]{2}[A-Za-z']{0,30}(?![^\s:,.;])|\"[^\"\s]{1,80}\")")
@@ -78,7 +83,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    for words in (_CALLED, _OF_CONTAINER, _NOTED, _ENCODED):
+    for words in (_CALLED, _OF_CONTAINER, _NOTED, _ENCODED, _AWS, _CONFIGURATION):
         text = words.sub("", text)
     text = without_callers(text)
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))

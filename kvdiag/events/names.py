@@ -84,7 +84,7 @@ _WORDS: Final = (
     "new_state old_state request restarts result revision runtime server signal source state timeout unit update_type "
     "verbosity version"
 )
-_TEXTS: Final = "actual command data dump error expected message reason recorded resource"
+_TEXTS: Final = "actual available command data dump error expected message reason recorded resource threshold"
 PLACEHOLDERS: Final[Mapping[str, Placeholder]] = {
     **_SUBJECTS,
     **{name: Placeholder(shape="word") for name in _WORDS.split()},

@@ -58,6 +58,9 @@ LONGEST_CAUSE = 200  # the same, of the sentence of a cause, which names a path 
 CAUSE_CLAUSE = "cause_clause"  # what a heading shows for `{cause}`: of an error that names no cause its last clause
 _ID = lazy_regex(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 _EXPLAINED = lazy_regex(r"[:;] ")
+_COMPONENT = lazy_regex(r"(?:CNI plug-in|CSI driver) \S+\Z")  # in front of what it says
+BEGIN_OF_QUOTE = ": “"
+LEAST_QUOTED = 100  # characters of a quotation in a heading; fewer seldom hold a whole statement
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
 SOME_TIME = "some time"  # that the logs do not show
@@ -137,12 +140,20 @@ def headings(text: str, values: Mapping[str, str], subject: str = "") -> tuple[s
 
 
 def _short_cause(sentence: str) -> str:
-    """Return a sentence, or of a long one what is in front of an explanation: up to a colon or semicolon."""
+    """Return a sentence, or of a long one what is in front of an explanation: up to a colon or semicolon.
+
+    Of a quotation at its end, as much stays as there is room for.
+    """
     if len(sentence) <= LONGEST_CAUSE:
         return sentence
+    before, quote, words = sentence.partition(BEGIN_OF_QUOTE)
+    room = LONGEST_CAUSE - len(before) - len(BEGIN_OF_QUOTE) - len("… ")
+    if words.endswith("”") and room >= LEAST_QUOTED:
+        return f"{before}{quote}… {words[-room:].partition(' ')[2]}"
     ends = (found.start() for found in _EXPLAINED.finditer(sentence, 0, LONGEST_CAUSE))
     parts = (sentence[:end] for end in ends)
-    return max((one for one in parts if one.count("“") == one.count("”")), key=len, default=sentence)
+    whole = (one for one in parts if one.count("“") == one.count("”") and not _COMPONENT.match(one))
+    return max(whole, key=len, default=sentence)
 
 
 def _heading(text: str, names: Mapping[str, str]) -> str:

@@ -25,6 +25,22 @@ from kvdiag.anatomy.clause import innermost_clause
             "the two are not the same. cpu: /, memory: /system.slice/kubelet.service",
         ),
         ('failed to start: unknown policy: "static"', 'unknown policy: "static"'),
+        (
+            "EC2: AttachVolume, https response error StatusCode: 400, RequestID: 5b0c, api error Incorrect: vol-1 is gone",
+            "AttachVolume, api error Incorrect: vol-1 is gone",
+        ),
+        (
+            "StatusCode: 403, RequestID: A, HostID: b=, api error A: User: arn:1 is not authorized to perform: b on resource: c",
+            "arn:1 is not authorized to perform: b on resource: c",
+        ),
+        (
+            "a, error: invalid configuration: a must be less than b and more than c, path: &TypeMeta{Kind:,APIVersion:,}",
+            "a must be less than b and more than c",
+        ),
+        (
+            "a: Precondition failed: UID in precondition: 1f0c3a52-8d7b, UID in object meta: ",
+            "UID in precondition: 1f0c3a52-8d7b, UID in object meta",
+        ),
         ("b: exit status: 865: the program printed nothing at all", "the program printed nothing at all"),
     ],
 )

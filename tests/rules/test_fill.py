@@ -147,6 +147,22 @@ UID = "6fe0f8b2-1111-4222-8333-944445555666"
         ("Down[[: {cause}]]", {"cause_clause": f"a is gone; b is gone: {'why ' * 50}"}, "Down: a is gone; b is gone"),
         ("Down[[: {cause}]]", {"cause_clause": f"it says “a: b”: {'why ' * 50}"}, "Down: it says “a: b”"),
         ("Down[[: {cause}]]", {"cause_clause": "why " * 51}, "Down"),
+        (
+            "Down[[: {cause}]]",
+            {"cause_clause": f"no such file: “{'why ' * 50}a: b”"},
+            f"Down: no such file: “… {'why ' * 44}a: b”",
+        ),
+        (
+            "Down[[: {cause}]]",
+            {"cause_clause": f"{'gone ' * 25}today: “{'why ' * 50}a: b”"},
+            f"Down: {'gone ' * 25}today",
+        ),
+        ("Down[[: {cause}]]", {"cause_clause": f"CNI plug-in flannel: {'why ' * 50}"}, "Down"),
+        (
+            "Down[[: {cause}]]",
+            {"cause_clause": f"CSI driver a.b: c is gone: {'why ' * 50}"},
+            "Down: CSI driver a.b: c is gone",
+        ),
     ],
 )
 def test_a_heading(text, said, filled):
