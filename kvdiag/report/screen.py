@@ -105,6 +105,7 @@ class Screen:
         return style + Style(link=piece.link) if piece.link and self.options.links else style
 
 
+SHORT_WORD = 20  # a shorter one is not cut
 LONG_WORD = 40  # of a longer one the beginning stays
 
 
@@ -126,4 +127,8 @@ def cut_middle(text: str, width: int) -> str:
 
 def cut(text: str, width: int) -> str:
     """The text on one line, with a mark where it was cut."""
-    return text if len(text) <= width else f"{text[: width - 2].rstrip()} …"
+    if len(text) <= width:
+        return text
+    head = text[: width - 2].rstrip()
+    whole = head.rpartition(" ")[0]
+    return f"{whole if len(head) - len(whole) < SHORT_WORD else head} …"

@@ -75,7 +75,7 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     is_all = bool(screen.options.verbose)
     _first_screen(finding, report, screen, most=KEY_LINES)
     why = finding.why if is_all else [_beginning(one, screen) for one in finding.why[:1]]
-    _section(screen, "Why", why, most=0 if is_all else WHY_LINES)
+    _section(screen, "Why", why)
     _section(screen, "Versions", finding.versions)
     left = _next_steps(finding, screen)
     if is_all:
