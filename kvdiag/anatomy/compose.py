@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kvdiag.anatomy.entries import ANY, COMMAND_SLOTS, Operation, Owner, Primitive, Tables
 from kvdiag.anatomy.objects import HOSTS, PATHS, FoundObject
+from kvdiag.anatomy.steps import step_of
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.safe_values import is_safe
 
@@ -143,10 +144,10 @@ def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plug
         return owner.check, f"Check {owner.owner}."
     forms = (primitive.check.get(found.kind, ""), "" if found.kind in _ELSEWHERE else primitive.check.get(ANY, ""))
     shapes = _SHAPES | ({"object": "path", "parent": "path"} if found.kind in PATHS else {})
-    command = next((command for form in forms if (command := _command(form, values, shapes))), "")
-    about = found.name if found.kind in _NAMED else "the cause that the error names"
-    if command:
-        return command, f"Check {about}."
+    for form in forms:
+        if command := _command(form, values, shapes):
+            is_about = found.kind in _NAMED and not _OF_OBJECT.isdisjoint(_SLOT.findall(form))
+            return command, f"Check {found.name}." if is_about else step_of(form)
     return (plugin.check, f"Check {plugin.owner}.") if plugin and plugin.check else ("", "")
 
 
