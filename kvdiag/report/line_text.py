@@ -20,7 +20,8 @@ from kvdiag.safe.secrets import redacted
 class LineText(NamedTuple):
     """A line of a log: `message` is without its headers, `text` is whole; `link` leads to its file or is empty.
 
-    `count` is the number of lines like it; `clock` the time of day, an age or an uptime, empty if it has none.
+    `count` is the number of lines like it, `own` how many of them a row of kubectl stands for; `clock` the time of day,
+    an age or an uptime, empty if it has none.
     """
 
     source: SafeText
@@ -30,6 +31,7 @@ class LineText(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     message: SafeText
     text: SafeText
+    own: int = 1
 
     @property
     def place(self) -> str:
@@ -140,6 +142,7 @@ def line_text(evidence: Evidence, undated: UndatedLogs, *, redact: bool) -> Line
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
+        own=event.count,
     )
 
 
