@@ -88,9 +88,14 @@ def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]
 
 
 def evidence_message(evidence: Evidence) -> str:
-    """Return the message of a line of evidence without its header, which is printed beside it."""
+    """Return the message of a line of evidence without its header, which is printed beside it.
+
+    The lines below it that its error has, such as the output of mount, are part of it.
+    """
     body = read_body(peel(evidence.event.logged).body)
-    return _message(body) if body is not None and body.message else evidence.event.text
+    message = _message(body) if body is not None and body.message else evidence.event.text
+    below = evidence.event.attrs.get("error", "").partition("\n")[2].strip()
+    return message if below in message else f"{message}\n{below}"
 
 
 def message_of_line(line: str) -> str:
