@@ -94,8 +94,8 @@ def evidence_message(evidence: Evidence) -> str:
     """
     body = read_body(peel(evidence.event.logged).body)
     message = _message(body) if body is not None and body.message else evidence.event.text
-    below = evidence.event.attrs.get("error", "").partition("\n")[2].strip()
-    return message if below in message else f"{message}\n{below}"
+    below = " ".join(evidence.event.attrs.get("error", "").partition("\n")[2].split())
+    return message if below in " ".join(message.replace(r"\n", " ").split()) else f"{message} {below}"
 
 
 def message_of_line(line: str) -> str:
