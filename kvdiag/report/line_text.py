@@ -11,7 +11,7 @@ from kvdiag.model.event import NO_NAME
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.values import Level
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
+from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line, tries_in_row
 from kvdiag.report.times import UndatedLogs, clock_text, moment_text, short_span, undated_at, undated_in, undated_logs
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
@@ -142,7 +142,7 @@ def line_text(evidence: Evidence, undated: UndatedLogs, *, redact: bool) -> Line
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
-        own=event.count,
+        own=tries_in_row(event),
     )
 
 

@@ -73,7 +73,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
-    backoffs, `resources` and `errors` have each of them once, `often` is `once`, `at least once` or `8 times over 1m3s`.
+    backoffs, `resources` and `errors` have each once, `often` is `once`, `at least once` or `8 times over 1m3s`.
     """
     values: dict[str, str] = {}
     ladder: list[str] = []

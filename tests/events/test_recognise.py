@@ -411,8 +411,10 @@ def test_an_empty_line_ends_an_error_but_not_behind_a_colon(below, error):
 )
 def test_a_line_of_another_program_ends_an_error(other):
     """A line with a time and a level, or dots for lines that were left out, is no part of the error above it."""
-    assert raw_events(EVENT, "no such share", other, "Failed to get fabrics.")[0].match.attrs["error"].endswith(
-        "mount failed. output:\nno such share"
+    assert (
+        raw_events(EVENT, "no such share", other, "Failed to get fabrics.")[0]
+        .match.attrs["error"]
+        .endswith("mount failed. output:\nno such share")
     )
 
 
