@@ -47,10 +47,10 @@ class CollectCommands:
         begins = rfc3339(finding.begins - BEFORE, "seconds")
         driver = finding.subject.ids.get("driver", ANY_DRIVER)
         values = {"node": node, **finding.subject.ids, "driver_sign": driver, "since_time": begins}
-        texts = _without_unconcerned(missing or texts, finding)
+        concerned = _without_unconcerned(missing or texts, finding)
         commands = (
             command(limited(self._at_finding_time(text, finding, self._dialect(node)), values), values)
-            for text in texts
+            for text in concerned
         )
         known = (one for one in commands if one and not one.startswith(REMARK) and UNKNOWN_SLOT not in one)
         return tuple(dict.fromkeys(known))[:MOST_COMMANDS]
@@ -85,7 +85,7 @@ def _shows(finding: Finding, words: Sequence[str]) -> bool:
 
 
 def _without_unconcerned(texts: Sequence[str], finding: Finding) -> Sequence[str]:
-    """Return the commands without the log of kube-controller-manager if a CSI driver failed, and the other way round."""
+    """Return the commands without the log of kube-controller-manager if a CSI driver failed, or the reverse."""
     if _is_of_driver(finding):
         left = [text for text in texts if CONTROLLER not in text]
     elif _shows(finding, _IN_TREE):
