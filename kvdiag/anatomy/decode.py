@@ -49,7 +49,9 @@ def error_text(body: Body) -> str:
     if ": " in body.fields.get("reason", ""):
         names.append("reason")
     errors = (body.fields[name] for name in names)
-    return ": ".join(part for part in (reason, body.message, *errors) if part)
+    initiator = body.fields.get("iqn", "")
+    told = (f"iqn={initiator}",) if initiator.startswith("/") else ()  # a path is no name of an initiator
+    return ": ".join(part for part in (reason, body.message, *errors, *told) if part)
 
 
 def stated_level(body: Body) -> Level:

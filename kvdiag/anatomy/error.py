@@ -43,6 +43,7 @@ OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
+DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
 _ENDED = lazy_regex(r"\bContainer (?:[-a-z0-9]{1,63} )?terminated: ")  # what follows is of the container
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
@@ -120,6 +121,8 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     quoted = _words(primitive, found, hit, named.kind, anatomy.quoted)
     check, step = check_of(primitive, named, owner, plugin) if is_shown else ("", "")
     sentence = fill(form_of(primitive.says, named.kind), values) if strength > WEAK else ""
+    if named.kind in PATHS and _is_of_driver(anatomy):
+        sentence = sentence.replace(" on this node", " where the CSI driver runs")
     return anatomy._replace(
         primitive=primitive.id,
         strength=strength,
@@ -145,6 +148,8 @@ def _is_of_pod(named: FoundObject) -> bool:
     """Return whether what a driver names is of its own pod: a program, its loopback, a path that it does not share."""
     if named.kind == "path":
         return "/kubelet/" not in named.name and not named.name.startswith(OF_NODE)
+    if named.kind == "device":  # /dev of the pod may be its own; these folders are of the kernel, udev or the node
+        return "/" in named.name.removeprefix("/dev/") and not named.name.startswith(DEVICES)
     return named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name) is not None)
 
 

@@ -91,6 +91,11 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"\b(nvme\d{1,3}n\d{1,3}|dm-\d{1,4})\b",
         r"XFS \((\w[\w/-]{1,40})\)",
     ),
+    "iscsiname": _compiled(  # udev's name of an iSCSI device, with a host name in the place of the address
+        r"(/dev/disk/by-path/ip-(?!\d{1,3}(?:\.\d{1,3}){3}:|\[|[0-9a-fA-F]{0,4}:[0-9a-fA-F:]{0,40}:)[\w.-]{1,200}:\d{1,5}-iscsi-[^\s\"',]{3,240})"
+    ),
+    "iqnpath": _compiled(r"\b(?i:iqn|initiatorname)[=:] ?(/[^\s\"',]{2,200})"),
+    "quotedhost": _compiled(r"((?<!\w)\"[\w.-]{1,100}\"(?:\.[\w-]{1,60}){2,10})"),
     "disk": _compiled(r"(lun \d{1,4})\b", r"disk ([\w.-]{3,80})", r"found: ?([\w-]{3,80})"),
     "entry": _compiled(
         r"(?:container process(?: caused)?|exec failed|caused)[: \"]{1,6}exec: [\"`]([^\"`\n]{1,160})[\"`]",
@@ -269,7 +274,9 @@ WHOLE_FIRST = frozenset(
     )
 )
 """Kinds that have words of their own: they are searched in the whole record before others near the cause."""
-PATHS = frozenset(("path", "socket", "device", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile"))
+PATHS = frozenset(
+    ("path", "socket", "device", "iscsiname", "cgroup", "bind", "bindsource", "mounted", _TARGET, "jsonfile")
+)
 HOSTS = frozenset(("host", "udp", "listen", "url"))
 
 

@@ -12,14 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from kvdiag.base.regex import lazy_regex
 from kvdiag.events.kubectl_events import EventTableReader, is_row
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, ParsedLine
 from kvdiag.events.timestamp_reader import NO_SITE, Process, TimedLine, TimestampReader
 from kvdiag.formats.bodies.registry import canonical, classify, read_body
+from kvdiag.formats.carriers import openings
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
 
+_OTHER = lazy_regex(openings.OTHER)
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines that an unquoted error may have
 LOOK_BACK = 400  # lines that are searched for the header of a line without one
@@ -145,14 +148,17 @@ class HitLines:
     def below(self, block: bytes, index: int) -> list[bytes]:
         """Return the lines that continue an error, such as output of umount or mkfs.
 
-        An empty line ends it, but not behind a colon: what was announced is still to come.
+        An empty line ends it, but not behind a colon: what was announced is still to come. So does a line of another
+        program, or dots in place of lines that were left out.
         """
         lines = self.lines(block)
         more: list[bytes] = []
         last = lines[index].rstrip()
+        if last.endswith(b"}") and peel(last).body.startswith(b"{"):
+            return more  # a JSON object is whole
         for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
             words = line.strip()
-            if (not words and not last.endswith(b":")) or classify(line) == "head":
+            if (not words and not last.endswith(b":")) or classify(line) == "head" or _OTHER.match(line):
                 break
             if words:
                 more.append(words)

@@ -340,7 +340,7 @@ def _path(value: bytes) -> bytes:
 
 
 def _target_path(value: bytes) -> tuple[Ref, ...]:
-    path = _path(value)
+    path = _path(value).removesuffix(b":")  # mount: PATH: wrong fs type
     if path[:1] != b"/" and path[1:3] != b":/":
         return ()
     found = _PUBLISHED.search(path)

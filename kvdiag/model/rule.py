@@ -137,13 +137,15 @@ class Selector(NamedTuple):
 class Fix(NamedTuple):
     """One step of the fix: what to do, the command if there is one, and its precondition (`after`).
 
-    `withheld` is the reason why the command is left out: a name from the log is not safe in a shell.
+    `withheld` is the reason why the command is left out: a name from the log is not safe in a shell. A step with
+    `causes` is for these only, and for an error whose cause is unknown.
     """
 
     text: str
     run: str = ""
     after: str = ""
     withheld: str = ""
+    causes: tuple[str, ...] = ()
 
 
 class Healing(NamedTuple):

@@ -11,7 +11,7 @@ from kvdiag.model.event import NO_NAME
 from kvdiag.model.report import Evidence, Finding, Report
 from kvdiag.model.values import Level
 from kvdiag.report.ansi import file_uri
-from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line
+from kvdiag.report.phrases import cause_phrase, evidence_message, explain_command, message_of_line, tries_in_row
 from kvdiag.report.times import UndatedLogs, clock_text, moment_text, short_span, undated_at, undated_in, undated_logs
 from kvdiag.safe.clean import SafeText, clean
 from kvdiag.safe.secrets import redacted
@@ -20,7 +20,8 @@ from kvdiag.safe.secrets import redacted
 class LineText(NamedTuple):
     """A line of a log: `message` is without its headers, `text` is whole; `link` leads to its file or is empty.
 
-    `count` is the number of lines like it; `clock` the time of day, an age or an uptime, empty if it has none.
+    `count` is the number of lines like it, `own` how many of them a row of kubectl stands for; `clock` the time of day,
+    an age or an uptime, empty if it has none.
     """
 
     source: SafeText
@@ -30,6 +31,7 @@ class LineText(NamedTuple):
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     message: SafeText
     text: SafeText
+    own: int = 1
 
     @property
     def place(self) -> str:
@@ -140,6 +142,7 @@ def line_text(evidence: Evidence, undated: UndatedLogs, *, redact: bool) -> Line
         count=evidence.total,
         message=clean(evidence_message(evidence), redact=redact),
         text=clean(event.text, redact=redact),
+        own=tries_in_row(event),
     )
 
 

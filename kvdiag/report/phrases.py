@@ -18,7 +18,7 @@ from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
 from kvdiag.model.error_anatomy import PLAIN, STRONG, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup
-from kvdiag.model.event import NO_NAME
+from kvdiag.model.event import NO_NAME, Event
 from kvdiag.model.record import Body
 from kvdiag.model.report import Doubt, DoubtReason, Evidence, Finding, Reading, Report, Scale, Undated
 from kvdiag.model.rule import Fix
@@ -88,9 +88,20 @@ def symptoms_by_cause(findings: Sequence[Finding]) -> Mapping[str, list[Finding]
 
 
 def evidence_message(evidence: Evidence) -> str:
-    """Return the message of a line of evidence without its header, which is printed beside it."""
+    """Return the message of a line of evidence without its header, which is printed beside it.
+
+    The lines below it that its error has, such as the output of mount, are part of it.
+    """
     body = read_body(peel(evidence.event.logged).body)
-    return _message(body) if body is not None and body.message else evidence.event.text
+    message = _message(body) if body is not None and body.message else evidence.event.text
+    below = " ".join(evidence.event.attrs.get("error", "").partition("\n")[2].split())
+    return message if below in " ".join(message.replace(r"\n", " ").split()) else f"{message} {below}"
+
+
+def tries_in_row(event: Event) -> int:
+    """Return how many events a row of kubectl stands for; 1 for any other line."""
+    body = read_body(peel(event.logged).body) if event.count > 1 else None
+    return event.count if body is not None and body.format in FORMATS else 1
 
 
 def message_of_line(line: str) -> str:

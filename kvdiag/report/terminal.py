@@ -134,7 +134,7 @@ def _line(
     line: LineText, report: ReportText, screen: Screen, *, indent: int, most: int = EVIDENCE_LINES, about: str = ""
 ) -> None:
     """A line of a log: its place in one piece, to click or copy, when it was written, what it says."""
-    many = f"one of {line.count}" if line.count > 1 else ""
+    many = f"{line.own if line.own > 1 else 'one'} of {line.count}" if line.count > max(1, line.own) else ""
     rest = ", ".join(filter(None, (line.clock, many)))
     place = Piece(line.place.removeprefix(f"{report.folder}/") if report.folder else line.place, "place", line.link)
     if len(place.text) + len(rest) + indent + 2 <= screen.width:

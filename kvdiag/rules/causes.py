@@ -67,7 +67,13 @@ def with_command(anatomy: ErrorAnatomy, dialect: Dialect) -> ErrorAnatomy:
 
 
 def with_check(rule: Rule, anatomy: ErrorAnatomy | None, dialect: Dialect) -> Rule:
-    """Return the rule with the check of the cause as its first step; a step of its own with that command is moved."""
+    """Return the rule with the check of the cause as its first step; a step of its own with that command is moved.
+
+    Steps for other causes are left out.
+    """
+    if anatomy is not None and anatomy.names_cause:
+        kept = tuple(fix for fix in rule.fix if not fix.causes or anatomy.primitive in fix.causes)
+        rule = rule._replace(fix=kept)
     if anatomy is None or not anatomy.check:
         return rule
     check = dialect.expand(anatomy.check).strip()

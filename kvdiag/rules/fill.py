@@ -73,7 +73,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     """Return the values for the slots of a rule's texts: names, values of the evidence, count and duration.
 
     Later evidence overrides earlier evidence, the subject's own names override both. `ladder` is the series of
-    backoffs, `resources` has each resource once, `often` is `once`, `at least once` or `8 times over 1m3s`.
+    backoffs, `resources` and `errors` have each once, `often` is `once`, `at least once` or `8 times over 1m3s`.
     """
     values: dict[str, str] = {}
     ladder: list[str] = []
@@ -92,7 +92,9 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     span = SOME_TIME if ends is None else format_duration(ends - begins)
     values |= {"count": str(count), "span": span, "often": _often(count, span)}
     resources = dict.fromkeys(event.attrs.get("resource", "") for event in evidence)
-    return values | {"ladder": " ".join(dict.fromkeys(ladder)), "resources": ", ".join(filter(None, resources))}
+    errors = dict.fromkeys(event.attrs.get("error", "") for event in evidence)
+    lists = {"resources": ", ".join(filter(None, resources)), "errors": "; ".join(sorted(filter(None, errors)))}
+    return values | lists | {"ladder": " ".join(dict.fromkeys(ladder))}
 
 
 def _often(count: int, span: str) -> str:

@@ -24,7 +24,7 @@ from kvdiag.rules.related_findings import EVERYTHING
 from kvdiag.rules.selection import ANATOMY, CODE, TEXT, TEXTS
 from kvdiag.rules.template import unfilled
 
-ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace", "resources", TEXT}
+ALWAYS_KNOWN = {"count", "span", "often", "ladder", "lasted", "name", "namespace", "resources", "errors", TEXT}
 OF_POD = frozenset(
     ["pod", "pods", "pod_uid", "pod_name", "pod_metadata", "sandbox_id", "container_id", "cgroup", "error"]
 ) | {"target_path", "unique_name"}

@@ -21,6 +21,13 @@ def lint_anatomy(rule: Rule) -> Iterator[Fault]:
         if f"events.{selector.name}" in rule.places:  # not a second name that the condition gives
             yield from _unknown_words(selector)
             yield from _globs_of_causes(selector)
+    known = words_of("cause")
+    for number, fix in enumerate(rule.fix):
+        for place, cause in enumerate(fix.causes):
+            if cause not in known:
+                yield f"fix.{number}.causes.{place}", f"unknown cause {cause!r}{suggestion(cause, known)}"
+        if fix.causes and not rule.cause_from:
+            yield f"fix.{number}.causes", "a step for some causes needs `cause-from`"
 
 
 def _unknown_words(selector: Selector) -> Iterator[Fault]:

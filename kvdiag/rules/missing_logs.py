@@ -47,10 +47,10 @@ class CollectCommands:
         begins = rfc3339(finding.begins - BEFORE, "seconds")
         driver = finding.subject.ids.get("driver", ANY_DRIVER)
         values = {"node": node, **finding.subject.ids, "driver_sign": driver, "since_time": begins}
-        texts = missing or texts
+        concerned = _without_unconcerned(missing or texts, finding)
         commands = (
             command(limited(self._at_finding_time(text, finding, self._dialect(node)), values), values)
-            for text in texts
+            for text in concerned
         )
         known = (one for one in commands if one and not one.startswith(REMARK) and UNKNOWN_SLOT not in one)
         return tuple(dict.fromkeys(known))[:MOST_COMMANDS]
@@ -67,6 +67,32 @@ class CollectCommands:
         stamps = (finding.begins - BEFORE, finding.ends + MINUTE)
         since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
         return dialect.expand(_JOURNAL.sub(r"{between:\1}", text), {"since": since, "until": until})
+
+
+CONTROLLER, ATTACHER = "kube-controller-manager", "external-attacher"
+_SIDECARS = ("rpc error: code = ", "csi-provisioner", "external-provisioner", "external-resizer", ATTACHER)
+_IN_TREE = ("persistentvolume-controller", "volume_expand")  # as kubectl names parts of the controller manager
+
+
+def _is_of_driver(finding: Finding) -> bool:
+    """Return whether a CSI driver or its sidecar printed the error; kube-controller-manager at most quotes that."""
+    return _shows(finding, _SIDECARS)
+
+
+def _shows(finding: Finding, words: Sequence[str]) -> bool:
+    lines = [one.event.logged.decode("utf-8", "replace") for one in finding.evidence]
+    return any(word in line for line in lines for word in words)
+
+
+def _without_unconcerned(texts: Sequence[str], finding: Finding) -> Sequence[str]:
+    """Return the commands without the log of kube-controller-manager if a CSI driver failed, or the reverse."""
+    if _is_of_driver(finding):
+        left = [text for text in texts if CONTROLLER not in text]
+    elif _shows(finding, _IN_TREE):
+        left = [text for text in texts if not text.startswith("{logs:")]
+    else:
+        return texts
+    return left or texts
 
 
 AROUND = MINUTE  # a log should cover this long before and after a finding
@@ -116,6 +142,10 @@ def _needs(
             doubted_components = {doubt.component for doubt in finding.doubts}
             others = _RUNTIMES - {dialect(node).runtime}  # of the node; they have no log there
             doubted = [one for one in _witnesses(kinds, history, entries) if one[0] in doubted_components - others]
+            if ATTACHER in (one[0] for one in _witnesses(kinds, history, entries)) and _is_of_driver(finding):
+                doubted = [
+                    (ATTACHER, verbosity) if one == CONTROLLER else (one, verbosity) for one, verbosity in doubted
+                ]
             for component, verbosity in doubted[:1]:
                 least_verbosity = 0 if _is_events(component, history) else verbosity
                 begins, ends = (None, None) if is_undated else (window.begins, window.ends)

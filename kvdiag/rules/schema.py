@@ -53,7 +53,7 @@ _RULE = Record(
     when=Node.word,
     says=line,
     cause=block,
-    fix=each(Record(Fix, given=("withheld",), text=line, run=line, after=line)),
+    fix=each(Record(Fix, given=("withheld",), text=line, run=line, after=line, causes=each(Node.text))),
     applies=table(version_range),
     bugs=each(Record(Bug, affected=version_range, fixed=one_or_more(Node.text), by=_NAMES)),
     proof=Record(Proof, by=_NAMES, doubt=line),

@@ -397,3 +397,39 @@ EVENT = (
 def test_an_empty_line_ends_an_error_but_not_behind_a_colon(below, error):
     """What a colon announces is read although an empty line is between; any other empty line ends the error."""
     assert raw_events(EVENT, *below)[0].match.attrs["error"].endswith(error)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "2024-03-12 08:00:01,628 ERROR [140216497063680] [vol-1] (mediator.py:call:98) - Failed to get fabrics.",
+        "  2024-03-12 08:00:01,628 DEBUG [140216497063680] [vol-1] (utils.py:get:48) - node name : worker-1",
+        "2024-03-12T08:00:01.628Z [INFO] started",
+        "...",
+        "  [...]",
+    ],
+)
+def test_a_line_of_another_program_ends_an_error(other):
+    """A line with a time and a level, or dots for lines that were left out, is no part of the error above it."""
+    assert (
+        raw_events(EVENT, "no such share", other, "Failed to get fabrics.")[0]
+        .match.attrs["error"]
+        .endswith("mount failed. output:\nno such share")
+    )
+
+
+def test_dated_output_of_a_program_is_part_of_its_error():
+    """Ceph prints the time without a level before its errors."""
+    below = "2019-03-12 08:00:01.628 7f1c2c7e4700 -1 auth: unable to find a keyring"
+    assert raw_events(EVENT, below)[0].match.attrs["error"].endswith(below)
+
+
+def test_nothing_continues_a_json_line():
+    """The text of another program below a record in JSON is no part of its error."""
+    line = (
+        '{"host":"worker-1","level":"error","message":"handler error - driver: ZfsDriver method: NodeStageVolume error: '
+        '{\\"code\\":2,\\"message\\":\\"unable to attach any iscsi devices\\"}","service":"democratic-csi",'
+        '"timestamp":"2024-03-12T08:00:00.000Z"}'
+    )
+    (piece,) = recogniser([line, "retry - failed condition"]).rpc_lines
+    assert "retry" not in piece.piece.error

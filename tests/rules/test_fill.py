@@ -269,6 +269,7 @@ def test_values():
     assert said == {
         "text": "second",
         "resources": "",
+        "errors": "first; second",
         "pod": "shop/web-0",
         "driver": "d",
         "volume": "data",
