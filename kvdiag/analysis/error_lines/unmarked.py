@@ -29,7 +29,7 @@ _FAILED = lazy_regex(
     r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ail(?:ed)?|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't))"
     r" (?:to )?\w+ \S"
     r"|[A-Z][\w. ]{2,60} failed for volume \S"
-    r"|[Nn]o \w[\w ]{1,60}(?<!issues)(?<!errors)(?<!problems) found (?:for|in|on|at|with) \S"
+    r"|[Nn]o (?!resources |issues |errors |problems |changes |updates )\w[\w ]{1,60} found (?:for|in|on|at|with) \S"
     r"|[^\n]{5,300}?\b(?:reached (?:the |its )?(?:limit|maximum)"
     r"|(?:limit|quota|maximum)\b[^\n]{0,40} (?:reached|exceeded))\b"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "

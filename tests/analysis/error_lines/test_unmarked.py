@@ -31,6 +31,7 @@ ERRORS = [
 ]
 OTHERS = [
     "no errors found in 3 files",
+    "No resources found in default namespace.",
     "NAME   READY   STATUS    RESTARTS   AGE",
     "Unable to find image 'nginx:latest' locally",
     "+ kubectl apply -f web.yaml",
