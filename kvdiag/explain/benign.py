@@ -51,6 +51,11 @@ class Benign:
     start: int = 0
     until: str = ""
 
+    @property
+    def reason(self) -> str:
+        """Why it is harmless, and when it is not, as sentences."""
+        return f"{self.why} Exception: {self.unless}."
+
     @cached_property
     def anchor(self) -> bytes:
         """What each of its lines has in it."""

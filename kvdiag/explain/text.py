@@ -167,7 +167,7 @@ def _line_summary(page: LinePage) -> Iterator[str]:
         values = [f"{name}: {value}" for name, value in event.attrs.items()]
         yield from (row for value in values for row in _labelled("", value, 0))
     if page.benign:
-        yield from _labelled("Benign", f"{page.benign.why} Exception: {page.benign.unless}.", 0)
+        yield from _labelled("Benign", page.benign.reason, 0)
     else:
         yield from _labelled("Benign", "no (not on the list of known benign lines)", 0)
     yield from _cause(page.anatomy)

@@ -15,8 +15,8 @@ class ErrorGroup(NamedTuple):
     `where` is the file and line of the call, or the reason of an event, empty if the format has none. `message` is the
     message of the first line, with the varying parts replaced; `sample` is that line as logged. Times are microseconds
     UTC, None if the lines have none. `is_ongoing` until the end of the log. `sources` are the logs, `origin` the first
-    line. `explained_by` is the rule of a finding, `benign` an entry of harmless lines; `anatomy` is the innermost cause
-    of a group that has neither.
+    line. `explained_by` is the rule of a finding, `benign` an entry of harmless lines, `why` its reason; `anatomy` is
+    the innermost cause of a group that has neither.
     """
 
     component: str
@@ -34,6 +34,7 @@ class ErrorGroup(NamedTuple):
     benign: str = ""
     anatomy: ErrorAnatomy | None = None
     sources: tuple[str, ...] = ()
+    why: str = ""
 
 
 class RetriedPod(NamedTuple):

@@ -53,6 +53,20 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
     return bool(errors.groups or errors.retried)
 
 
+def draw_harmless(errors: ErrorsText, screen: Screen, *, folder: str = "") -> None:
+    """The error lines that are known to be harmless, where there are no others: a fault may still be behind them."""
+    groups = () if errors.groups or errors.retried else errors.known(show_benign=True)
+    if not groups:
+        return
+    screen.text(f"Known to be harmless by themselves: {count_noun(errors.benign, 'error line')}", style="bold")
+    for group in groups[:FIRST_BESIDE]:
+        _draw_sample(group, screen, folder, margin=f"  {group.count}×  ", most=LINES_BESIDE)
+        screen.text(group.why, indent=6)
+    if len(groups) > FIRST_BESIDE:
+        screen.text(f"{count_noun(len(groups) - FIRST_BESIDE, 'more group')}: kvdiag errors --show-benign", indent=2)
+    screen.blank()
+
+
 def draw_stuck(errors: ErrorsText, screen: Screen, *, folder: str = "") -> bool:
     """The section about what waits for a step and has no finding; return whether there was anything."""
     is_all = bool(screen.options.verbose)

@@ -42,7 +42,8 @@ class LineText(NamedTuple):
 class ErrorText(NamedTuple):
     """A group of error lines; `when` is its first and last time of day, or its ages; `line` is the first of them.
 
-    `cause` names its innermost cause; empty if the error names none, or may be no failure.
+    `cause` names its innermost cause; empty if the error names none, or may be no failure. `why` says why the lines are
+    harmless, and when they are not.
     """
 
     state: str
@@ -52,6 +53,7 @@ class ErrorText(NamedTuple):
     reason: SafeText
     line: LineText
     cause: SafeText
+    why: SafeText
 
 
 class StuckText(NamedTuple):
@@ -177,6 +179,7 @@ def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> Erro
         reason=clean(group.explained_by or group.benign, redact=redact),
         line=line,
         cause=clean(group.anatomy.sentence if group.anatomy and group.anatomy.names_cause else "", redact=redact),
+        why=clean(group.why, redact=redact),
     )
 
 

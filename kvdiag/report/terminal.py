@@ -8,7 +8,7 @@ from typing import TextIO
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.values import Severity
 from kvdiag.report import RenderOptions
-from kvdiag.report.errors import draw_errors, draw_stuck
+from kvdiag.report.errors import draw_errors, draw_harmless, draw_stuck
 from kvdiag.report.line_text import LineText
 from kvdiag.report.overview import MOST_ROWS, draw_overview
 from kvdiag.report.phrases import count_noun, explain_command
@@ -248,6 +248,7 @@ def _foot(report: ReportText, screen: Screen) -> None:
         if step := report.first_check:
             screen.text(f"First: {_short(step.text, screen)}", indent=2)
             _run(step, screen, indent=4)
+        draw_harmless(report.errors, screen, folder=report.folder)
     if draw_errors(report.errors, screen, folder=report.folder, is_short=bool(report.failures)):
         screen.blank()
     if screen.options.verbose:

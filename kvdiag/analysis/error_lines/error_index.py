@@ -106,7 +106,8 @@ class ErrorIndex:
             )
             by = Attribution(byline(log.source, log.place), components.get(log.source, ""))
             tally.add(log, lines, clock, by, explanations)
-        return tally.errors()
+        errors, reasons = tally.errors(), {one.name: one.reason for one in self._entries}
+        return errors._replace(known=tuple(one._replace(why=reasons.get(one.benign, "")) for one in errors.known))
 
     def is_explained(self, source: str, line: int) -> bool:
         """Return whether a finding explains the error at a line; call `explain` before."""

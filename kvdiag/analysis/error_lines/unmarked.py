@@ -32,6 +32,7 @@ _FAILED = lazy_regex(
     r"|[Nn]o (?!resources |issues |errors |problems |changes |updates )\w[\w ]{1,60} found (?:for|in|on|at|with) \S"
     r"|[^\n]{5,300}?\b(?:reached (?:the |its )?(?:limit|maximum)"
     r"|(?:limit|quota|maximum)\b[^\n]{0,40} (?:reached|exceeded))\b"
+    r"|0/\d+ nodes are available: |[^\n]{0,300}?\b(?:didn't|did not|does not|doesn't) (?:find|have|match|support) \S"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "
     r"|[\w@.\\-]{1,80}\.service: (?:Main process exited, code=(?!exited, status=0/)|Failed with result"
     r"|start operation timed)"
