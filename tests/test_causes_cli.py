@@ -178,7 +178,7 @@ STAGED = "ab12" * 16
                 "rpc error: code = Internal desc = the array is out for lunch\n"
             ),
             (
-                f"The volume of attachment {ATTACHMENT} cannot be attached or detached; reported 5 times over 4m: "
+                f"An attach or detach of the volume of attachment {ATTACHMENT} fails; reported 5 times over 4m: "
                 "failed to attach: the array is out for lunch"
             ),
         ),
