@@ -178,7 +178,7 @@ STAGED = "ab12" * 16
                 "rpc error: code = Internal desc = the array is out for lunch\n"
             ),
             (
-                f"The volume of attachment {ATTACHMENT} cannot be attached or detached; reported 5 times over 4m: "
+                f"An attach or detach of the volume of attachment {ATTACHMENT} fails; reported 5 times over 4m: "
                 "failed to attach: the array is out for lunch"
             ),
         ),
@@ -209,6 +209,73 @@ STAGED = "ab12" * 16
 def test_a_frame_is_true_for_any_cause(report, line, says):
     """A rule whose sentence quotes any error says of the rest only what its lines prove, and names what they name."""
     assert says in "\n".join(one["says"] for one in report(log_of(line))["findings"])
+
+
+@pytest.mark.parametrize(
+    ("row", "has", "has_not"),
+    [
+        (
+            (
+                "FailedAttachVolume  3m (x9 over 19m)  attachdetach-controller  AttachVolume.Attach failed for volume "
+                '"pvc-1" : rpc error: code = Internal desc = out for lunch'
+            ),
+            "csi-attacher",
+            "kube-controller-manager",
+        ),
+        (
+            (
+                "ProvisioningFailed  3m (x9 over 19m)  disk.example.com_csi-provisioner-0_1f0c  failed to provision volume "
+                'with StorageClass "fast": out for lunch'
+            ),
+            "csi-provisioner",
+            "kube-controller-manager",
+        ),
+        (
+            (
+                "ProvisioningFailed  3m (x9 over 19m)  persistentvolume-controller  Failed to provision volume with "
+                'StorageClass "fast": out for lunch'
+            ),
+            "kube-controller-manager",
+            "csi-provisioner",
+        ),
+    ],
+)
+def test_the_log_of_the_program_that_failed_is_collected(report, row, has, has_not):
+    """A sidecar's or driver's error sends to its pod, one of an in-tree plug-in to the controller manager."""
+    collected = "\n".join(run for one in report(f"  Warning  {row}\n")["findings"] for run in one["collect"])
+    assert has in collected
+    assert has_not not in collected
+
+
+@pytest.mark.parametrize(
+    ("device", "check"),
+    [
+        ("/dev/topo/vol-1", ""),
+        ("/dev/sdq", "{host} ls -l /dev/sdq"),
+        ("/dev/disk/by-id/x", "{host} ls -l /dev/disk/by-id/x"),
+    ],
+)
+def test_a_device_of_a_driver(report, device, check):
+    """A CSI driver names devices of its container, which the node has if they are the kernel's or udev's."""
+    row = (
+        '  Warning  FailedMount  3m (x9 over 19m)  kubelet  MountVolume.MountDevice failed for volume "pvc-1" : rpc error: '
+        f"code = Internal desc = open {device}: no such file or directory\n"
+    )
+    (anatomy,) = {json.dumps(one["anatomy"]) for one in report(row)["findings"]}
+    assert json.loads(anatomy)["sentence"] == f"the device {device} does not exist where the CSI driver runs"
+    assert json.loads(anatomy)["check"] == check
+
+
+def test_the_output_below_an_event_is_evidence(kvdiag, tmp_path):
+    """What mount printed below its event is shown with it."""
+    (tmp_path / "events.log").write_text(
+        '  Warning  FailedMount  30s  kubelet  MountVolume.SetUp failed for volume "exports" : mount failed: exit status 32\n'
+        "Mounting command: mount\nMounting arguments: -t nfs 192.0.2.10:/exports /x\n"
+        "Output: mount.nfs: access denied by server while mounting 192.0.2.10:/exports\n",
+        "utf-8",
+    )
+    shown = " ".join(kvdiag("analyze", tmp_path / "events.log").stdout.split())
+    assert "Output: mount.nfs: access denied" in shown
 
 
 def test_a_command_without_its_names_is_not_collected(report):

@@ -123,6 +123,7 @@ FORM_ALONE = {
         "needs an RBD device; the same is tried with a path"
     ),
     "ls -l /dev/disk/by-id": "lists what disks there are",
+    "ls -l /dev/disk/by-path": "lists what disks there are",
     "ls -l /sbin/mount.nfs": "a file of the machine itself",
     "gluster": "needs a GlusterFS server",
     "iscsiadm": "needs an iSCSI initiator",

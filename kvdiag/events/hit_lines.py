@@ -12,17 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from kvdiag.base.regex import lazy_regex
 from kvdiag.events.kubectl_events import EventTableReader, is_row
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, ParsedLine
 from kvdiag.events.timestamp_reader import NO_SITE, Process, TimedLine, TimestampReader
-from kvdiag.formats.bodies.registry import canonical, classify, read_body
-from kvdiag.formats.carriers import openings
+from kvdiag.formats.bodies.registry import canonical, classify, read_body, stands_apart
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
 
-_OTHER = lazy_regex(openings.OTHER)
 LONGEST_RECORD = 120  # lines of one record: an error of many lines, a goroutine
 LONGEST_ERROR = 12  # lines that an unquoted error may have
 LOOK_BACK = 400  # lines that are searched for the header of a line without one
@@ -158,7 +155,7 @@ class HitLines:
             return more  # a JSON object is whole
         for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
             words = line.strip()
-            if (not words and not last.endswith(b":")) or classify(line) == "head" or _OTHER.match(line):
+            if (not words and not last.endswith(b":")) or classify(line) == "head" or stands_apart(line):
                 break
             if words:
                 more.append(words)

@@ -19,6 +19,7 @@ LINES = (  # of Linux 5.15, and of the drivers named in them
     "INFO: task java:4711 blocked for more than 120 seconds.",
     "megaraid_sas 0000:18:00.0: [ 0]waiting for 3 commands to complete for scsi0",
     "device-mapper: table: 253:21: multipath: error getting device (-EBUSY)",
+    "nvme_fabrics: no handler found for transport tcp.",
     "app[4711]: segfault at 0 ip 0000000000000000 sp 00007ffc error 14 in app[400000+1000]",
     "Memory cgroup out of memory: Killed process 4711 (java) total-vm:1kB, anon-rss:1kB, file-rss:0kB",
 )

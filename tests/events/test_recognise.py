@@ -407,6 +407,7 @@ def test_an_empty_line_ends_an_error_but_not_behind_a_colon(below, error):
         "2024-03-12T08:00:01.628Z [INFO] started",
         "...",
         "  [...]",
+        "Name:           example-csi-node",
     ],
 )
 def test_a_line_of_another_program_ends_an_error(other):

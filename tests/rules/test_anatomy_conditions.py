@@ -105,6 +105,30 @@ def test_lint(condition, fault):
     assert [one for one in faults(condition) if fault in one], faults(condition)
 
 
+@pytest.mark.parametrize(
+    ("rest", "fault"),
+    [
+        (
+            "cause-from: [failed]\nfix:\n  - {text: See., causes: [ENOSPCE]}\n",
+            "unknown cause 'ENOSPCE'; did you mean 'ENOSPC'",
+        ),
+        ("fix:\n  - {text: See., causes: [ENOSPC]}\n", "a step for some causes needs `cause-from`"),
+        ("cause-from: [failed]\nfix:\n  - {text: See., causes: [ENOSPC]}\n", ""),
+    ],
+)
+def test_lint_of_steps(rest, fault):
+    """The causes of a step exist, and the rule reads the cause of its errors."""
+    entries = {one.kind: one for one in read_entries(builtin_patterns() / "events")}
+    text = RULE.format(condition='error: "*my words*"').replace("tests: []\n", f"{rest}tests: []\n")
+    found = [
+        one
+        for one in map(str, lint(read_rule(text, "x.yaml"), entries, frozenset()))
+        if "fix.0" in one or "cause" in one
+    ]
+    assert bool(found) == bool(fault)
+    assert all(fault in one for one in found)
+
+
 @pytest.mark.parametrize("condition", ['error: "*Stale file handle*", glob-because: why', 'error: "!*timed out*"'])
 def test_lint_accepts(condition):
     """A reason, or a glob that refuses, is no fault."""

@@ -90,6 +90,23 @@ def test_first_step():
     assert with_check(rule, ErrorAnatomy(), dialect).fix == rule.fix
 
 
+@pytest.mark.parametrize(
+    ("anatomy", "texts"),
+    [
+        (ErrorAnatomy(primitive="ENOENT", strength=2), ["always", "missing"]),
+        (ErrorAnatomy(primitive="ENOSPC", strength=3), ["always", "full"]),
+        (ErrorAnatomy(primitive="EIO", strength=3), ["always"]),
+        (ErrorAnatomy(), ["always", "missing", "full"]),
+        (None, ["always", "missing", "full"]),
+    ],
+)
+def test_steps_for_a_cause(anatomy, texts):
+    """A step for some causes is left out where the error names another, and kept where it names none."""
+    steps = (Fix("always"), Fix("missing", causes=("ENOENT",)), Fix("full", causes=("ENOSPC", "EDQUOT")))
+    rule = with_check(one_rule(fix=steps), anatomy, default_dialect())
+    assert [fix.text for fix in rule.fix] == texts
+
+
 @pytest.mark.parametrize("rule", [rule for rule in library().rules if rule.cause_from], ids=lambda rule: rule.name)
 def test_rules_show_the_cause(rule):
     """A rule that reads the cause names it in its sentence."""

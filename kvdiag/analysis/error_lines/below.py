@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.base.regex import lazy_regex
-from kvdiag.formats.bodies.registry import CHATTER, HEAD, classify, is_head
-from kvdiag.formats.carriers import openings
+from kvdiag.formats.bodies.registry import CHATTER, HEAD, classify, is_head, stands_apart
 from kvdiag.formats.carriers.peel import peel
 
-_OTHER = lazy_regex(openings.OTHER)
 LONGEST_SAMPLE = 8 << 10
 MOST_BELOW = 12  # lines of a message that a sample includes
 LONGEST_VALUE = 120  # lines of a value that begins with `err=<`
@@ -36,7 +33,7 @@ def lines_behind(data: bytes, end: int) -> list[bytes]:
 def below_head(data: bytes, begin: int) -> Iterator[bytes]:
     """Yield the lines of a message that have no header of their own; a runtime prints its carrier before each."""
     for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
-        if not line.strip() or classify(line) in {HEAD, CHATTER} or _OTHER.match(line):
+        if not line.strip() or classify(line) in {HEAD, CHATTER} or stands_apart(line):
             return
         peeled = peel(line)
         yield line if peeled.stamp is None else peeled.body

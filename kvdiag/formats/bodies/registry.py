@@ -57,6 +57,18 @@ _CONTINUED = lazy_regex(
     rb"|(?:Mounting (?:command|arguments)|Unmounting arguments|Output): "  # of mount-utils
     rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
 )
+# A line of another program, with a time and a level; a mark that lines were left out; or a field of what `kubectl
+# describe` prints. The output of Ceph and GlusterFS inside an error has times, but no such words.
+_APART = lazy_regex(
+    rb"[ \t]{0,40}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16} {1,8}\[?"
+    rb"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|\[?(?:\.{3}|\xe2\x80\xa6)\]?[ \t\r]{0,40}$"
+    rb"|[A-Z][A-Za-z-]{1,40}: {2,}\S)"
+)
+
+
+def stands_apart(line: bytes) -> bool:
+    """Return whether a line continues no error above it, although it begins no record of a known format."""
+    return _APART.match(line) is not None
 
 
 def read_body(body: bytes) -> Body | None:

@@ -16,12 +16,6 @@ HEAD = (
 # Months: ASCII, with a dot (nov.), with an accent (févr.), a number and a sign (6月).
 MONTH = rb"(?:[A-Za-z][A-Za-z\x80-\xff]{2,6}\.?|\d{1,2}[\x80-\xff]{2,6})"
 TIMED = rb"(?:" + MONTH + rb" [ \d]?\d \d\d:\d\d:|\d{4}-\d\d-\d\dT\d\d:)"
-# A line of another program, with a time and a level; or a mark that lines were left out. It continues no error. The
-# output of Ceph and GlusterFS inside an error has times, but no such words.
-OTHER = (
-    rb"[ \t]{0,40}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16} {1,8}\[?"
-    rb"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|\[?(?:\.{3}|\xe2\x80\xa6)\]?[ \t\r]{0,40}$)"
-)
 # The beginning of a carrier that needs no proof of its own.
 CARRIER = (
     rb"(?:"
