@@ -240,3 +240,14 @@ def test_a_message_of_several_lines_is_explained_as_one(kvdiag, tmp_path):
     )
     errors = json.loads(kvdiag("errors", "-o", "json", "--year", "2024", tmp_path).stdout)
     assert (errors["groups"], [group["explained_by"] for group in errors["known"]]) == ([], ["shim-ttrpc-closed"])
+
+
+def test_few_harmless_lines_alone_are_shown(kvdiag, tmp_path):
+    """A report is not silent on the only error line that it read: it says why the line is harmless, and when not."""
+    (tmp_path / "events.txt").write_text(
+        "  Warning  VolumeResizeFailed  2m  kubelet  NodeExpandVolume.NodeExpandVolume failed for volume "
+        '"pvc-1" : Expander.NodeExpand found CSI plugin kubernetes.io/csi/file.example.com to not support node expansion\n'
+    )
+    shown = " ".join(kvdiag("analyze", "events.txt", cwd=tmp_path).stdout.split())
+    assert "Known to be harmless by themselves: 1 error line 1× events.txt:1 NodeExpandVolume" in shown
+    assert "Exception: the claim keeps its old size" in shown

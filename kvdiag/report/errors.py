@@ -54,16 +54,14 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
 
 
 def draw_harmless(errors: ErrorsText, screen: Screen, *, folder: str = "") -> None:
-    """The error lines that are known to be harmless, where there are no others: a fault may still be behind them."""
+    """The error lines that are known to be harmless, where a text has few of them and no others: one may be a fault."""
     groups = () if errors.groups or errors.retried else errors.known(show_benign=True)
-    if not groups:
+    if not 0 < len(groups) <= FIRST_BESIDE:
         return
     screen.text(f"Known to be harmless by themselves: {count_noun(errors.benign, 'error line')}", style="bold")
-    for group in groups[:FIRST_BESIDE]:
+    for group in groups:
         _draw_sample(group, screen, folder, margin=f"  {group.count}×  ", most=LINES_BESIDE)
         screen.text(group.why, indent=6)
-    if len(groups) > FIRST_BESIDE:
-        screen.text(f"{count_noun(len(groups) - FIRST_BESIDE, 'more group')}: kvdiag errors --show-benign", indent=2)
     screen.blank()
 
 
