@@ -227,7 +227,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "ipttarget": _compiled(r"(?:load|find) target [`']([\w-]{1,40})'"),
     "ipttable": _compiled(r"initialize ip6?tables table [`']([a-z]{3,20})'"),
     "ipvsmodules": _compiled(r"kernel modules are not loaded: (\[[^\]\n]{2,200}\])"),
-    "podsecurity": _compiled(r"violates PodSecurity (\"[\w.-]{3,40}:[\w.-]{1,20}\": [^\n]{3,1200})"),
+    "podsecurity": _compiled(r"violates? PodSecurity (\"[\w.-]{3,40}:[\w.-]{1,20}\": [^\n]{3,1200})"),
     "driver": _compiled(
         r"driver name ([\w.-]{3,80}) not found",
         r"plugin (?:name )?([\w.-]{3,80}) not found in the list of registered DRA",
