@@ -87,6 +87,63 @@ def test_the_last_error_comes_first(kvdiag, tmp_path, text, first):
     assert " ".join(kvdiag("analyze", "--year", "2024", path).stdout.split()).startswith(first)
 
 
+ERRNO = 'E0312 08:00:00.000000    2201 widget.go:3] "Failed" err="connect: no such file or directory"\n'
+SOCKET = 'Mar 12 08:00:00 node-a widgetctl[71]: E0312 08:00:00.000000      71 main.go:9] "Failed" err="dial unix /run/widget/widgetd.sock: connect: no such file or directory"\n'
+SERVER = 'Mar 12 08:00:00 node-a widgetd[70]: E0312 08:00:00.000000      70 main.go:1] "Failed" err="the store of the widgets has another owner"\n'
+LOADER = (
+    "/usr/bin/widgetd: error while loading shared libraries: libw.so.1: cannot open shared object file: No such file\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (ERRNO, f"{CAUSE}a file or folder does not exist."),
+        (
+            ERRNO + OTHER.format(line=1, error="the widgets are all gone today"),
+            f"{SAYS}“the widgets are all gone today”.",
+        ),
+        (SOCKET, f"{CAUSE}the socket /run/widget/widgetd.sock does not exist."),
+        (SOCKET + SERVER, f"{SAYS}“the store of the widgets has another owner”."),
+        (
+            SERVER.replace("widgetd[", "spinner[") + SOCKET,
+            f"{CAUSE}the socket /run/widget/widgetd.sock does not exist.",
+        ),
+        (
+            LOADER + "Error: dial unix /run/widget/widgetd.sock: connect: no such file or directory\n",
+            f"{CAUSE}the program /usr/bin/widgetd",
+        ),
+        (
+            "Acquiring store lock with id: 5b0c7a1e\n2024/03/12 08:00:01 [1356] Failed, err:timed out locking store.\n",
+            "No rule matches. A line names a cause: another call or process holds the lock",
+        ),
+    ],
+    ids=[
+        "an errno alone",
+        "an errno and words",
+        "a socket",
+        "a socket and its program",
+        "a socket and another program",
+        "a loader",
+        "an action",
+    ],
+)
+def test_a_consequence_is_not_the_cause(kvdiag, tmp_path, text, first):
+    """What names no object, or only that a program does not listen, gives way to what says more; an action is no error."""
+    path = tmp_path / "node.log"
+    path.write_text(text, "utf-8")
+    assert " ".join(kvdiag("analyze", "--year", "2024", path).stdout.split()).startswith(first)
+
+
+def test_the_audit_log_is_of_the_node(kvdiag, tmp_path):
+    """What is denied to a program of Kubernetes in a container is looked for in the audit log of the node."""
+    path = tmp_path / "some.log"
+    path.write_text(
+        'E0312 08:00:00.000000       1 metrics.go:109] "Failed" err="open /data/x: permission denied"\n', "utf-8"
+    )
+    assert "$ ausearch -m avc,seccomp -ts recent\n" in kvdiag("analyze", path).stdout
+
+
 def test_the_cause_without_a_rule_has_a_first_check(kvdiag, tmp_path):
     """Below the cause that an error line names stands the command that checks it; words alone have none."""
     path = tmp_path / "node.log"

@@ -22,6 +22,7 @@ _DEVICE = lazy_regex(
     r"(?:/dev/)?((?:sd|vd|xvd|hd)[a-z]{1,3}|nvme\d{1,4}n\d{1,4}|mmcblk\d{1,3}"
     r"|(?:dm-|rbd|nbd|drbd|loop|md|zd|sr)\d{1,4})(?:p?\d{1,3})?"
 )  # a name that the kernel prints; it does not print those of links, such as /dev/disk/by-id and /dev/mapper
+_REASON = lazy_regex(r"(?:: |, )([^(),:]{3,80}) \(")  # of Pod Security, in front of the fields
 _PORTS = {"http://": "80", "https://": "443"}
 OTHER_SIDE, THE_PROGRAM = "the other side", "the program"
 
@@ -105,6 +106,10 @@ def _in_words(found: FoundObject) -> str:
         case "apparmor", (profile, name, program, target):
             parts = {"profile": profile, "process": program, "name": name, "target or peer": target}
             words = f"“{found.name}”: " + ", ".join(f"{key} {value}" for key, value in parts.items() if value)
+        case "podsecurity", _:
+            words = f"{found.name.partition(': ')[0]}: {', '.join(_REASON.findall(found.name))}"
+        case "loader", (library,) if library:
+            words = f"{found.name} (library {library})"
         case "process", (name, *_):
             words = f"{name} (PID {found.name})"
     return words

@@ -41,6 +41,7 @@ REMOVED = (
 CALL = 12  # characters of `connect: ` and `exit status 1: `, which say nothing more
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
+AUDITED, AUDIT = frozenset(("EACCES", "EPERM")), "{host} ausearch -m avc,seccomp -ts recent"  # of any container
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
 DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
@@ -153,13 +154,18 @@ def _is_of_pod(named: FoundObject) -> bool:
     return named.kind == "program" or (named.kind in HOSTS and _LOOPBACK.match(named.name) is not None)
 
 
-def in_container(anatomy: ErrorAnatomy, *, is_known: bool) -> ErrorAnatomy:
+def in_container(anatomy: ErrorAnatomy, *, is_known: bool, is_klog: bool = False) -> ErrorAnatomy:
     """Return what a program in a container tells, without a check of what is not of the node.
 
     That is each path of one that is known not to be of the node; another may be an agent, which shares some of them.
+    A program with klog is of Kubernetes: what SELinux denies it is in the audit log of the node.
     """
     is_inside = _is_of_pod(FoundObject(anatomy.object_kind, anatomy.object))
-    return anatomy._replace(check="", step="") if is_inside or (is_known and anatomy.object_kind in PATHS) else anatomy
+    if not is_inside and not (is_known and anatomy.object_kind in PATHS):
+        return anatomy
+    is_audited = is_klog and not is_known and anatomy.primitive in AUDITED and bool(anatomy.check)
+    check, step = (AUDIT, "Check the cause that the error names.") if is_audited else ("", "")
+    return anatomy._replace(check=check, step=step)
 
 
 def _is_of_driver(anatomy: ErrorAnatomy) -> bool:

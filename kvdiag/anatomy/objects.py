@@ -110,6 +110,10 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"(?:line \d{1,5}|\b(?:ba)?sh): ([\w./-]{1,80}): command not found",
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
     ),
+    "loader": _compiled(
+        r"([\w./+-]{1,160}): error while loading shared libraries: (?:([\w./+-]{1,160}): )?",
+        r"needed by ([\w./+-]{1,160})\)",
+    ),
     "plugin": _compiled(r"failed to find plugin \"([\w.-]{1,60})\""),
     "cniolder": _compiled(  # versions 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0 and 1.1.0 exist
         _configs(
@@ -219,8 +223,11 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"insert module (?:\S{0,200}/)?([\w-]{2,60})\.ko",
         r"can't load module ([\w-]{2,60})",
     ),
-    "iptmatch": _compiled(r"load match [`']([\w-]{1,40})'"),
-    "ipttarget": _compiled(r"load target [`']([\w-]{1,40})'"),
+    "iptmatch": _compiled(r"(?:load|find) match [`']([\w-]{1,40})'"),
+    "ipttarget": _compiled(r"(?:load|find) target [`']([\w-]{1,40})'"),
+    "ipttable": _compiled(r"initialize ip6?tables table [`']([a-z]{3,20})'"),
+    "ipvsmodules": _compiled(r"kernel modules are not loaded: (\[[^\]\n]{2,200}\])"),
+    "podsecurity": _compiled(r"violates? PodSecurity (\"[\w.-]{3,40}:[\w.-]{1,20}\": [^\n]{3,1200})"),
     "driver": _compiled(
         r"driver name ([\w.-]{3,80}) not found",
         r"plugin (?:name )?([\w.-]{3,80}) not found in the list of registered DRA",

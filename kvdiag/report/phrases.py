@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from kvdiag.base.clock import CLOCKS_DIFFER, MINUTE, format_duration
@@ -71,6 +71,9 @@ SYSTEMD = "systemd"  # says which unit failed, not why
 CONTAINERD = "containerd"
 EXCERPT = 50  # lines; warnings in a longer log are no answer
 _FAILED = frozenset((Level.ERROR, Level.FATAL))
+_NO_SERVER = frozenset(("ENOENT", "ECONNREFUSED"))  # of a socket
+ERRNO = lazy_regex(r"E[A-Z0-9]{2,14}")
+QUOTED = 0  # strength of an error of which only the last words are known
 FEW_ERRORS = 5  # groups of a report that is about one failure
 OPERATION = 'Operation for "{'  # how kubelet begins the error of a volume; names of objects follow
 IDS = ["pod_uid", "volume_handle", "driver", "sandbox_id", "container_id"]
@@ -176,18 +179,37 @@ def _first_error(report: Report) -> tuple[str, ErrorAnatomy | None]:
     warned = [group for group in recent if group.level not in _FAILED and is_excerpt]
     failed = (group for group in groups if group.level in _FAILED)
     sure = [group for group in failed if group.level is Level.FATAL or group.component in DRIVERS]
-    for least, candidates in ((STRONG, (*sure, *last, *warned)), (PLAIN, last or warned)):
+    ranked = last or warned
+    first = [group for group in ranked if not _is_vague(group) and not _is_consequence(group, groups)]
+    for least, candidates in ((STRONG, (*sure, *last, *warned)), (PLAIN, first), (QUOTED, first), (PLAIN, ranked)):
         for group in candidates:
-            if group.anatomy and group.anatomy.strength >= least:
-                return f"No rule matches. {_which_line(group)} names a cause: {group.anatomy.sentence}.", group.anatomy
-    for group in last or warned:
-        if group.anatomy and group.anatomy.quoted:
-            return f"No rule matches. {_which_line(group)} says: “{group.anatomy.quoted}”.", None
+            if group.anatomy and group.anatomy.strength >= least and (least or group.anatomy.quoted):
+                return _named(group, group.anatomy, is_cause=bool(least))
     return "", None
 
 
-def _which_line(group: ErrorGroup) -> str:
-    return "An error line" if group.level in _FAILED else "A line"
+def _named(group: ErrorGroup, anatomy: ErrorAnatomy, *, is_cause: bool) -> tuple[str, ErrorAnatomy | None]:
+    which = "An error line" if group.level in _FAILED else "A line"
+    if is_cause:
+        return f"No rule matches. {which} names a cause: {anatomy.sentence}.", anatomy
+    return f"No rule matches. {which} says: “{anatomy.quoted}”.", None
+
+
+def _is_vague(group: ErrorGroup) -> bool:
+    """Return whether a cause is an errno alone: `a file or folder does not exist`."""
+    anatomy = group.anatomy
+    if anatomy is None or anatomy.strength >= STRONG or anatomy.object or "“" in anatomy.sentence:
+        return False
+    return ERRNO.fullmatch(anatomy.primitive) is not None
+
+
+def _is_consequence(group: ErrorGroup, groups: Sequence[ErrorGroup]) -> bool:
+    """Return whether a socket is missing whose program has errors of its own."""
+    anatomy = group.anatomy
+    if anatomy is None or anatomy.object_kind != "socket" or anatomy.primitive not in _NO_SERVER:
+        return False
+    server = PurePosixPath(anatomy.object).name.removesuffix(".sock")
+    return any(other.component in {server, f"{server}d"} for other in groups if other is not group)
 
 
 def no_alarm(noted: Sequence[Incident]) -> str:

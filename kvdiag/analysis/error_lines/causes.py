@@ -43,8 +43,10 @@ def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     whole = text if not below or below in text else f"{text}\n{below}"
     anatomy = read_error(whole, program=group.component, level=group.level)
     is_known = is_other(group.component)
-    is_inside = is_known or (not group.component and (body.pid == 1 or peel(sample).carrier in CONTAINED))
-    return with_command(in_container(anatomy, is_known=is_known) if is_inside else anatomy, dialect)
+    is_klog = body.pid == 1
+    if is_known or (not group.component and (is_klog or peel(sample).carrier in CONTAINED)):
+        anatomy = in_container(anatomy, is_known=is_known, is_klog=is_klog)
+    return with_command(anatomy, dialect)
 
 
 def _is_continuation(line: str) -> bool:

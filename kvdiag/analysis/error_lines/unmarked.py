@@ -43,6 +43,15 @@ _FAILED = lazy_regex(
 )
 
 
+# A line that says what is done next, without a word of a failure, has no cause whatever it names.
+_ACTION = lazy_regex(r"(?:\[[^\]\n]{1,40}\] {1,4}){0,4}[A-Z][a-z]{1,20}ing [\w\"'/-]")
+_FAILURE = lazy_regex(
+    r"(?i)fail|err(?:or|:|=)|\b(?:cannot|can't|could ?n[o']t|unable|not|no|without|bad|wrong|lost|busy|stale|too)\b"
+    r"|time(?:d )?-?out|denied|refused|invalid|missing|killed|exceeded|exhausted|is full|rejected|forbidden|exited "
+    r"|panic|conflict|expired|unknown|unreachable|unsupported|mismatch|insufficient|interrupted|reset|limit"
+)
+
+
 def reported(line: bytes) -> Level | None:
     """Return the level of a failure that a line of level info reports; None if it reports none."""
     if not reports_failure(line):
@@ -113,7 +122,9 @@ def _lines(block: Block) -> Iterator[_Line]:
 
 def _is_failure(text: str) -> bool:
     """Return whether a message begins as errors do, or names a cause by itself."""
-    return bool(text) and (_FAILED.match(text) is not None or _names_cause(text))
+    if not text or (_ACTION.match(text) and not _FAILURE.search(text)):
+        return False
+    return _FAILED.match(text) is not None or _names_cause(text)
 
 
 def _names_cause(text: str) -> bool:
