@@ -28,7 +28,7 @@ ERRORS = [
     'no mount entry found for "fs-1".efs.example.org among entries overlay:/, proc:/proc',
     "Fail to add a controller, the number of controllers reached limit",
     "0/5 nodes are available: 2 node(s) did not have enough free storage.",
-    "Ignoring the PVC: didn't find a plugin capable of expanding the volume",
+    "the driver did not find a pool for the volume",
     "the number of volumes on this node reached the limit",
 ]
 OTHERS = [
