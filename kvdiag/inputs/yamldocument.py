@@ -41,6 +41,7 @@ _FOLDED = lazy_regex(
 )
 _WHOLE = lazy_regex(rb"(?m)^(?:- )?apiVersion: ")
 _STATUS = lazy_regex(rb"(?m)^ *(?:- )?(?:reason|exitCode|lastTransitionTime): ")
+_BLOCK = lazy_regex(rb"^[|>][+-]? ")
 _MESSAGE = lazy_regex(rb"( *)(?:- )?message: +(\S.*)")
 
 
@@ -94,8 +95,8 @@ def _joined(lines: Lines) -> Iterator[Line]:
 
 
 def _unquoted(value: bytes) -> bytes:
-    """Return the text of a scalar without the quotes around it."""
-    quote = value[:1]
+    """Return the text of a scalar without the quotes around it, or the sign of a block in front of it."""
+    value, quote = _BLOCK.sub(b"", value), value[:1]
     if quote not in {b"'", b'"'} or not value.endswith(quote):
         return value
     return value[1:-1].replace(b"''", b"'") if quote == b"'" else value[1:-1].replace(b'\\"', b'"')

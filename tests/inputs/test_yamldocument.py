@@ -221,5 +221,9 @@ def test_a_part_of_a_pod():
     told = b"failed to create task: OCI runtime create failed: runc create failed: unable to apply caps: it's not permitted"
     assert out.splitlines()[3] == told
     assert numbers == [1, 2, 3, 4, 6, 7]
+    block = PART.replace(b"message: 'failed", b"message: >-\n          failed").replace(
+        b"it''s not permitted'", b"it's not permitted"
+    )
+    assert told in rewritten(block, yamldocument.detect)[0].splitlines()
     assert yamldocument.detect(PART.replace(b"reason: ", b"why: ").replace(b"exitCode: ", b"code: ")) is None
     assert yamldocument.detect(PART.replace(b"failed:\n          unable", b"failed: unable")) is None
