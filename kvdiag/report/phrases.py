@@ -181,7 +181,8 @@ def _first_error(report: Report) -> tuple[str, ErrorAnatomy | None]:
     sure = [group for group in failed if group.level is Level.FATAL or group.component in DRIVERS]
     ranked = last or warned
     first = [group for group in ranked if not _is_vague(group) and not _is_consequence(group, groups)]
-    for least, candidates in ((STRONG, (*sure, *last, *warned)), (PLAIN, first), (QUOTED, first), (PLAIN, ranked)):
+    order = ((STRONG, (*sure, *last, *warned)), (PLAIN, first), (QUOTED, first), (PLAIN, ranked), (QUOTED, ranked))
+    for least, candidates in order:
         for group in candidates:
             if group.anatomy and group.anatomy.strength >= least and (least or group.anatomy.quoted):
                 return _named(group, group.anatomy, is_cause=bool(least))

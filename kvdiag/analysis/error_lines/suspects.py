@@ -77,7 +77,10 @@ _REPORTS = (
     b": rpc error: code = Internal desc = ",  # of a driver: `/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: …`
     *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
-    b" embed: rejected connection from ",  # of etcd before 3.4, which warns since
+    *(
+        b" embed: rejected connection from ",
+        b" etcdmain: rejected connection from ",
+    ),  # of etcd up to 3.3; newer ones warn
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '
@@ -89,7 +92,7 @@ _REPORT_WORDS = (
     b"of kill - ",
     b"became not ready",
     b"NodeNotReady",
-    b"embed: rejected ",
+    b": rejected connection",
 )
 SHORT_LOG = 32 << 10
 """Bytes of a text that is searched more closely: in a longer one, a log, a failure at level info mostly was retried."""
