@@ -36,6 +36,9 @@ _SANDBOX = lazy_regex(
 _SAYS_NO_CODE = lazy_regex(r"rpc error: code = (?:Unknown|Internal) desc = ?")
 _CODE = lazy_regex(r"rpc error: code = (\w{1,24}) desc = ?")
 _TOKEN = 200  # characters in front of a backslash in which the token around it begins
+_WRAPPED = lazy_regex(
+    r"(?<= or| is| of| to|not| in|the|and) ?\n(?=[a-z]{2,30} [a-z]{2}|[a-z]{4,30}(?:\n|\Z))"
+)  # a copied text is wrapped behind a word that ends no sentence: `Name or\nservice not known`
 _BLANK = {"n": "\n", "t": " ", "r": " "}
 
 
@@ -71,7 +74,7 @@ def flatten(text: str, *, redact: bool = True) -> str:
     """
     text = redacted(cut(text)) if redact else cut(text)
     text = _HTML.sub(lambda found: chr(int(found[1], 16)), text)
-    return _BREAK.sub(_line_end, _ESCAPED.sub(r"\1", text))
+    return _WRAPPED.sub(" ", _BREAK.sub(_line_end, _ESCAPED.sub(r"\1", text)))
 
 
 def without_callers(text: str) -> str:

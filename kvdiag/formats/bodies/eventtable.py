@@ -35,6 +35,7 @@ NAME, AS_OBJECT = "kubectl-event", "event-object"
 FORMATS = frozenset({NAME, AS_OBJECT})
 """The formats of events: rows, and the objects of `eventobject`."""
 
+_GO_TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} [A-Z+-][A-Z\d]{1,5}"  # as kubectl up to 1.12 prints with -o wide
 _BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
 _TIME = rb"\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)"
 _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
