@@ -17,7 +17,7 @@ from kvdiag.base.cache import cached, digest
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import may_be_same_node
-from kvdiag.model.rule import Fix
+from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import History
 from kvdiag.model.values import EMPTY
 from kvdiag.rules.library import DISTRIBUTIONS
@@ -35,6 +35,7 @@ PODS = (  # whose pods and logs kubectl finds
 SERVICES = ("kubelet", "runtime", "cri", "containerd", "crio", "docker", "kernel", "manifests", "networks", "plugins")
 SHIMS = {"docker": "kubelet", "cri-dockerd": "cri-docker"}
 """By runtime without its own CRI server the systemd unit of the CRI server in front of it."""
+_KUBELET_RUNS = "kubelet.run"  # the capability
 REMOTE_TOOLS = {"kubectl", "oc", "talosctl", "minikube", "#"}
 MOST_EVENTS = 2000  # events of a node that are searched for marks, which are in every line or in the first ones
 MOST_CHARACTERS = 2000  # of an event's line
@@ -49,13 +50,17 @@ EITHER = "either"  # the same of a kubelet without dockershim: containerd or CRI
 
 
 class Distribution(NamedTuple):
-    """A distribution: texts and versions that identify it, its container runtime, how to open a shell, its commands."""
+    """A distribution: texts and versions that identify it, its container runtime, how to open a shell, its commands.
+
+    `direct` opens a shell without a pod, for a node whose kubelet does not run.
+    """
 
     name: str
     signs: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     runtime: str = ""
     enter: Fix | None = None
+    direct: Fix | None = None
     commands: Mapping[str, str] = EMPTY
 
 
@@ -89,6 +94,14 @@ class Dialect(NamedTuple):
                 break
             text = expanded
         return text
+
+    def of_rule(self, rule: Rule) -> Dialect:
+        """Return the commands for a finding of the rule: none that need a pod on the node where kubelet does not run."""
+        known = self.distribution
+        if known.direct is None or _KUBELET_RUNS not in {*rule.breaks, *rule.suffers}:
+            return self
+        commands = {name: text for name, text in known.commands.items() if text.split(" ")[0] not in REMOTE_TOOLS}
+        return self._replace(distribution=known._replace(enter=known.direct, commands=commands))
 
     def enter(self, texts: Sequence[str]) -> Iterator[Fix]:
         """Yield the step that opens a shell on the node, if the distribution has one and a command needs it."""

@@ -94,7 +94,7 @@ class LazyTexts:
         """Fill all texts."""
         inputs, values = self._inputs, self._values()
         rule, subject, history = inputs.rule, inputs.subject, inputs.history
-        node, dialect = subject.ids.get("node", ""), inputs.dialect(values.get("node", ""))
+        node, dialect = subject.ids.get("node", ""), inputs.dialect(values.get("node", "")).of_rule(rule)
         title, row = self._fill_titles(values)
         steps = with_check(rule, self.anatomy, dialect)
         return FindingTexts(

@@ -201,6 +201,21 @@ def test_how_a_node_is_entered_names_the_node():
     ]
 
 
+def test_a_node_whose_kubelet_does_not_run():
+    """A pod for debugging does not start there."""
+    openshift = Dialect(next(one for one in distributions() if one.name == "openshift"), "crio")
+    one = one_rule(
+        fix=(Fix("Look.", "{host} findmnt"), Fix("Read.", "{journal:kubelet since 1h}")), breaks=("kubelet.run",)
+    )
+    assert [fix.run for fix in fixes(one, {"node": "n1"}, openshift.of_rule(one))] == [
+        "ssh core@n1",
+        "findmnt",
+        "journalctl -u kubelet --since=-1h",
+    ]
+    other = one_rule(fix=(Fix("Look.", "{host} findmnt"),))
+    assert openshift.of_rule(other) is openshift
+
+
 def test_what_is_no_placeholder_stays():
     """Slots of the finding and braces of a program are not touched; a wrong one is told."""
     assert default_dialect().expand("{pod_uid} {.spec} {x:y}") == "{pod_uid} {.spec} {x:y}"

@@ -33,6 +33,7 @@ _FAILED = lazy_regex(
     r"|[^\n]{5,300}?\b(?:reached (?:the |its )?(?:limit|maximum)"
     r"|(?:limit|quota|maximum)\b[^\n]{0,40} (?:reached|exceeded))\b"
     r"|0/\d+ nodes are available: |[^\n]{0,300}?\b(?:didn't|did not|does not|doesn't) (?:find|have|match|support) \S"
+    r"|[^\n]{0,200}?avc: {1,2}denied {1,2}\{"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "
     r"|[\w@.\\-]{1,80}\.service: (?:Main process exited, code=(?!exited, status=0/)|Failed with result"
     r"|start operation timed)"

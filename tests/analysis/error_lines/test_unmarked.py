@@ -29,6 +29,7 @@ ERRORS = [
     "Fail to add a controller, the number of controllers reached limit",
     "0/5 nodes are available: 2 node(s) did not have enough free storage.",
     "the driver did not find a pool for the volume",
+    'audit(1710230400.1:7): avc:  denied  { read } for pid=7 comm="web" tclass=dir permissive=1',
     "the number of volumes on this node reached the limit",
 ]
 OTHERS = [
