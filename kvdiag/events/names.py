@@ -173,15 +173,12 @@ def text_of(name: str, value: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 
-_NUMBER_BELOW = lazy_regex(rb"(?<=[a-z])[ \t]*\r?\n[ \t]*\d{1,6}\Z")  # a column of a page that was copied with its rows
-
-
 def tidy_error(value: bytes) -> bytes:
     r"""Return the text of an error: without the log call's closing quote and fields, and one level of escapes.
 
     driver \"d\" not found" pod="default/web-0"  →  driver "d" not found
     """
-    text = _NUMBER_BELOW.sub(b"", value[:MAX_ERROR].strip(b" \r\n"))
+    text = value[:MAX_ERROR].strip(b" \r\n")
     text = _INNER_HEAD.sub(b"", text) if b" level=" in text else text
     while text.startswith((b'"', rb"\"")) and text.endswith(b'"') and len(text) > 1:
         text = text.removeprefix(b"\\")[1:-1].removesuffix(b"\\")

@@ -222,7 +222,11 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
         run, missing = limited(run, known), _missing_slots(limited(run, known), known)
         finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
         withheld = "" if finder else _withheld_reason(run, known)
-        more = f" The lines of this finding do not give one clear {_join_names(missing)}; this lists all:" if finder else ""
+        more = (
+            f" The lines of this finding do not give one clear {_join_names(missing)}; this lists all:"
+            if finder
+            else ""
+        )
         filled = "" if withheld else command(finder or run, known)
         if filled.startswith(REMARK):
             filled, withheld = "", filled.removeprefix(REMARK).partition(" | ")[0]
