@@ -50,6 +50,7 @@ _PROGRAM = lazy_regex(
     r"\b(iscsiadm|iSCSI discovery|sendtargets|iscsi: error|run ISCSI login|e2fsck|fsck"
     r"|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b|\b(?:runc|crun)(?= did not terminate)"
 )
+_RUNNING = lazy_regex(r"\) occurred while running (ceph|rbd)\b")  # as ceph-csi prints it
 
 _ISCSI_CALLS = ("iSCSI discovery", "sendtargets", "iscsi: error", "run ISCSI login")  # drivers' words for iscsiadm
 
@@ -171,8 +172,10 @@ def _exit_codes(text: str, known: Tables) -> Iterator[Hit]:
     program = "iscsiadm" if named and named[0] in _ISCSI_CALLS else named[0] if named else ""
     for one in exits:
         code = one[1] or one[2]
-        meaning = {**known.programs[""], **known.programs.get(program, {})}.get(code, "")
-        yield Hit(one.start(), one.end(), _exit_code(program, meaning))
+        behind = _RUNNING.match(text, one.end())
+        caller = behind[1] if behind else program
+        meaning = {**known.programs[""], **known.programs.get(caller, {})}.get(code, "")
+        yield Hit(one.start(), one.end(), _exit_code(caller, meaning))
 
 
 def _exit_code(program: str, meaning: str) -> Primitive:

@@ -146,7 +146,7 @@ class HitLines:
         """Return the lines that continue an error, such as output of umount or mkfs.
 
         An empty line ends it, but not behind a colon: what was announced is still to come. So does a line of another
-        program, or dots in place of lines that were left out.
+        program, dots in place of lines that were left out, or a number alone, as a page shows a count.
         """
         lines = self.lines(block)
         more: list[bytes] = []
@@ -155,7 +155,11 @@ class HitLines:
             return more  # a JSON object is whole
         for line in lines[index + 1 : index + 1 + LONGEST_ERROR]:
             words = line.strip()
-            if (not words and not last.endswith(b":")) or classify(line) == "head" or stands_apart(line):
+            if (
+                ((not words or words.isdigit()) and not last.endswith(b":"))
+                or classify(line) == "head"
+                or stands_apart(line)
+            ):
                 break
             if words:
                 more.append(words)

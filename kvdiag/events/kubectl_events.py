@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from kvdiag.events.timestamp_reader import TimedLine, TimestampReader
     from kvdiag.model.record import Body
 
+_MOST_COUNTED = 4096  # events of which the last count is kept
+
 
 def is_row(body: Body | None) -> TypeGuard[Body]:
     """Return whether a line is a row of such a table, or an event as in the API."""
@@ -40,6 +42,7 @@ class EventTableReader:
         self._stamper = stamper
         self._block = self._before = self._fed = b""
         self._above: deque[Described] = deque()
+        self._counted: dict[str, tuple[int, str]] = {}  # by event, how often and when it was last seen
         self._failed: dict[bytes, int] = {}  # by pod, when its sandbox last failed
 
     def begin(self, block: bytes) -> None:
@@ -48,7 +51,21 @@ class EventTableReader:
 
     def read(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         """Return the row, read again if an object above it is found."""
-        return self._after_failure(self._about_above(row, line, block, index))
+        return self._after_failure(self._since_last_row(self._about_above(row, line, block, index)))
+
+    def _since_last_row(self, row: TimedLine) -> TimedLine:
+        """Return a row of `get events --watch`, which prints an event again with its new count, without the old one."""
+        fields = row.body.fields if row.body else EMPTY
+        name, seen = fields.get("name", ""), fields.get("age", "")
+        if row.body is None or not name or not seen[:4].isdigit() or not (repetition := repeats(row.body)):
+            return row
+        old, count = self._counted.get(name), repetition[0]
+        if name in self._counted or len(self._counted) < _MOST_COUNTED:
+            self._counted[name] = count, seen
+        if old is None or old[0] >= count:
+            return row
+        rest = {**fields, "count": str(count - old[0]), "first_seen": old[1]}
+        return row._replace(body=row.body._replace(fields=rest))
 
     def _about_above(self, row: TimedLine, line: bytes, block: bytes, index: int) -> TimedLine:
         above = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvdiag.base.regex import lazy_regex
+from kvdiag.model.event import THIS_NODE
 
 if TYPE_CHECKING:
     from kvdiag.report.report_text import FindingText
@@ -21,6 +22,8 @@ def short_ids(text: str) -> str:
 
 def is_named(finding: FindingText) -> bool:
     """Whether title and sentence have every name that the line about the subject would have."""
+    if finding.subject.lines[0] == THIS_NODE:  # says nothing, and is not true of a controller
+        return True
     names = [word for word in finding.subject.lines[0].split() if word not in _LINKING]
     return len(finding.subject.victims) < 2 and all(name in f"{finding.title} {finding.says}" for name in names)
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.anatomy.decode import without_wrappers
-from kvdiag.model.error_anatomy import ErrorAnatomy
+from kvdiag.model.error_anatomy import STRONG, ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.fill import CAUSE_CLAUSE, command, limited
 from kvdiag.rules.selection import Selected
+
+if TYPE_CHECKING:
+    from kvdiag.anatomy.error import Candidate
 
 MOST_READ = 20  # different errors of a finding; a fault that is tried again prints the same one
 CAUSE, STEP = "cause", "cause_step"
@@ -35,16 +39,44 @@ def errors_of(rule: Rule, selected: Selected, begins: int, ends: int) -> tuple[E
 LONGEST_ERROR = 240  # characters; of a longer error a report would show the callers and cut off the reason
 
 
-def read_cause(events: Sequence[Event]) -> ErrorAnatomy | None:
+class ReadCause(NamedTuple):
+    """The strongest error of a finding, and the sentences of all errors that name a cause, if there are several."""
+
+    anatomy: ErrorAnatomy | None = None
+    each: str = ""
+
+
+def read_cause(events: Sequence[Event]) -> ReadCause:
     """Return the strongest error among the events."""
     from kvdiag.anatomy.error import Candidate, read_part, strongest_error  # slow: not for every log
 
-    counts = Counter(map(_error, events))
+    counts: Counter[str] = Counter()
+    for event in events:
+        counts[_error(event)] += event.count
     firsts = {_error(event): event for event in reversed(events)}
-    return strongest_error(
+    errors = [
         Candidate(event.time, read_part(error, event.text, event.component), counts[error])
         for error, event in firsts.items()
-    )
+    ]
+    best = strongest_error(errors)
+    return ReadCause(best, _each(best, errors) if best and best.strength == STRONG else "")
+
+
+def _each(best: ErrorAnatomy, errors: Sequence[Candidate]) -> str:
+    """Return each cause with how often it was reported, that of the finding first; empty if there is only one."""
+    times: Counter[str] = Counter()
+    sentences = {best.primitive: best.sentence}
+    for one in errors:
+        if one.anatomy.strength == STRONG:
+            times[one.anatomy.primitive] += one.times
+            sentences.setdefault(one.anatomy.primitive, one.anatomy.sentence)
+    if len(set(sentences.values())) < 2:
+        return ""
+    return "; ".join(f"{said} ({_times(times[primitive])})" for primitive, said in sentences.items())
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _error(event: Event) -> str:
@@ -52,13 +84,14 @@ def _error(event: Event) -> str:
     return next((value for name in _TEXTS if (value := event.value(name))), event.text)
 
 
-def cause_values(anatomy: ErrorAnatomy | None, text: str) -> dict[str, str]:
+def cause_values(cause: ReadCause, text: str) -> dict[str, str]:
     """Return the values of the slots for the cause; `text` is the error, shown whole if it is short."""
+    anatomy = cause.anatomy
     if anatomy is None:
         return {}
     is_prose = len(text) > LONGEST_ERROR and not anatomy.sentence.endswith("}")  # else a value of a structure
     sentence = anatomy.sentence if anatomy.names_cause or is_prose else without_wrappers(text) or anatomy.sentence
-    return {CAUSE: sentence, CAUSE_CLAUSE: anatomy.sentence, STEP: anatomy.step}
+    return {CAUSE: cause.each or sentence, CAUSE_CLAUSE: anatomy.sentence, STEP: anatomy.step}
 
 
 def with_command(anatomy: ErrorAnatomy, dialect: Dialect) -> ErrorAnatomy:

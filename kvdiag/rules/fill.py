@@ -20,6 +20,7 @@ from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.rules.distribution import Dialect, is_placeholder
 
+_UNWATCHED = lazy_regex(r"object \"([-a-z0-9]{1,63})\"/\"[^\"\n]{1,253}\" not registered")
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _LIMITS = lazy_regex(r" --field-selector spec\.nodeName=\{(node)\}| --since-time=\{(since_time)\}")
@@ -83,6 +84,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
         if backoff := event.attrs.get("backoff"):
             ladder.append(backoff)
     values.update(_names_of_pod({event.ref("pod") for event in evidence} - {""}))
+    if not values.get("namespace") and (objects := {one for event in evidence for one in _objects_in(event)}):
+        values |= {"namespace": objects.pop()} if len(objects) == 1 else {}
     if not values.get("target_path"):
         values.update(ref for event in evidence for ref in mounts_in(event.logged))
     values["text"] = next((values[name] for name in ("error", "reason", "message") if values.get(name)), "")
@@ -95,6 +98,11 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     errors = dict.fromkeys(event.attrs.get("error", "") for event in evidence)
     lists = {"resources": ", ".join(filter(None, resources)), "errors": "; ".join(sorted(filter(None, errors)))}
     return values | lists | {"ladder": " ".join(dict.fromkeys(ladder))}
+
+
+def _objects_in(event: Event) -> list[str]:
+    """Return the namespaces of the objects that kubelet does not watch: `object "shop"/"app" not registered`."""
+    return _UNWATCHED.findall(event.value("error"))
 
 
 def _often(count: int, span: str) -> str:
@@ -214,7 +222,11 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
         run, missing = limited(run, known), _missing_slots(limited(run, known), known)
         finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
         withheld = "" if finder else _withheld_reason(run, known)
-        more = f" No {_join_names(missing)} was found in these logs; this lists them:" if finder else ""
+        more = (
+            f" The lines of this finding do not give one clear {_join_names(missing)}; this lists all:"
+            if finder
+            else ""
+        )
         filled = "" if withheld else command(finder or run, known)
         if filled.startswith(REMARK):
             filled, withheld = "", filled.removeprefix(REMARK).partition(" | ")[0]

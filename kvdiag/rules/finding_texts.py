@@ -20,7 +20,7 @@ from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.absence import run_values
 from kvdiag.rules.bugs import known_bugs
-from kvdiag.rules.causes import cause_values, read_cause, with_check
+from kvdiag.rules.causes import ReadCause, cause_values, read_cause, with_check
 from kvdiag.rules.distribution import Dialect
 from kvdiag.rules.ending import End
 from kvdiag.rules.fill import ANY_DRIVER, SOME_TIME, fixes, headings, sentence, slot_values
@@ -54,12 +54,12 @@ class TextInputs(NamedTuple):
 class LazyTexts:
     """The texts of one finding, filled from its rule and its lines."""
 
-    __slots__ = ("_anatomy", "_inputs", "_titles")
+    __slots__ = ("_cause", "_inputs", "_titles")
 
     def __init__(self, inputs: TextInputs) -> None:
         """Keep what the texts are filled from."""
         self._inputs = inputs
-        self._anatomy: tuple[ErrorAnatomy | None] | None = None if inputs.errors else (None,)
+        self._cause: ReadCause | None = None if inputs.errors else ReadCause()
         self._titles: tuple[str, str] | None = None if inputs.rule.heading else ("", "")
 
     def __eq__(self, other: object) -> bool:
@@ -112,9 +112,12 @@ class LazyTexts:
     @property
     def anatomy(self) -> ErrorAnatomy | None:
         """Return the innermost cause in the errors of the finding, if its rule reads it."""
-        if self._anatomy is None:  # read once: each text needs it, and reading takes as long as a hundred texts
-            self._anatomy = (read_cause(self._inputs.errors),)
-        return self._anatomy[0]
+        return self._read_cause().anatomy
+
+    def _read_cause(self) -> ReadCause:
+        if self._cause is None:  # read once: each text needs it, and reading takes as long as a hundred texts
+            self._cause = read_cause(self._inputs.errors)
+        return self._cause
 
     def _values(self) -> dict[str, str]:
         """Return the values of the slots."""
@@ -131,7 +134,7 @@ class LazyTexts:
                 values.setdefault(name, value)
         values.update(run_values(prelude))
         values["lasted"] = SOME_TIME if ends is None else format_duration((inputs.end.at or ends) - begins)
-        return values | cause_values(self.anatomy, values["text"])
+        return values | cause_values(self._read_cause(), values["text"])
 
     def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:
         """Return the values with those that only commands have: a word for any driver, and a time if it is known."""

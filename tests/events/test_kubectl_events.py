@@ -48,3 +48,18 @@ def test_a_row_proves_no_verbosity():
     history = Case(Options(paths=())).read(given=[TextInput("events.txt", text.encode())]).history
     assert {one.kind for one in history.events} >= {"sandbox.created"}
     assert [one.verbosity for one in history.coverage] == [0]
+
+
+def test_rows_of_a_watched_event():
+    """`get events --watch` prints an event again with its new count: only what is new counts."""
+    head = "LASTSEEN   FIRSTSEEN   COUNT   NAME   KIND   SUBOBJECT   TYPE   REASON   SOURCE   MESSAGE"
+    row = (
+        "2024-03-12 08:{last} +0000 UTC   2024-03-12 08:00:00 +0000 UTC   {count}   data-0.153bda428c5eccff   "
+        "PersistentVolumeClaim             Warning   ProvisioningFailed   persistentvolume-controller   Failed to provision "
+        'volume with StorageClass "fast": no such thing'
+    )
+    text = "\n".join([head, *(row.format(last=last, count=count) for last, count in (("05:00", 5), ("06:00", 6))), ""])
+    events = Case(Options(paths=())).read(given=[TextInput("events.txt", text.encode())]).history.events
+    found = [event for event in events if event.kind == "volume.provision.failed"]
+    assert sum(event.count for event in found) == 6
+    assert max(event.ends for event in found) - min(event.time for event in found) == 6 * 60 * 10**6

@@ -407,11 +407,12 @@ def test_an_empty_line_ends_an_error_but_not_behind_a_colon(below, error):
         "2024-03-12T08:00:01.628Z [INFO] started",
         "...",
         "  [...]",
+        "4",
         "Name:           example-csi-node",
     ],
 )
 def test_a_line_of_another_program_ends_an_error(other):
-    """A line with a time and a level, or dots for lines that were left out, is no part of the error above it."""
+    """A line with a time and a level, dots for lines that were left out, or a copied count, is no part of the error above it."""
     assert (
         raw_events(EVENT, "no such share", other, "Failed to get fabrics.")[0]
         .match.attrs["error"]

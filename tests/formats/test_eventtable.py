@@ -8,10 +8,12 @@ from kvdiag.base.clock import DAY, HOUR, MINUTE, PRINTED, SECOND
 from kvdiag.formats.bodies.eventtable import Described, assigned, descriptions, is_kernels, node_of, read, repeats
 from kvdiag.formats.bodies.registry import canonical, classify, read_body
 from kvdiag.formats.carriers.peel import peel
+from kvdiag.formats.timestamps import rfc3339
 from kvdiag.model.values import Level
 
 SAID = 'MountVolume.SetUp failed for volume "data" : rpc error: code = Internal desc = exit status 32'
 OLD = {"type": "Warning", "reason": "FailedMount", "age": "3m12s", "first_seen": "9m", "count": "12"}
+SEEN = "2024-03-12 08:09:00 -0700 PDT   2024-03-12 08:03:00 -0700 PDT"
 SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age": "3m12s"}
 
 
@@ -86,7 +88,14 @@ SHORT = {"type": "Warning", "reason": "FailedMount", "object": "pod/web-0", "age
         (f"  9m  3m12s  12  kubelet, worker-1    Warning  FailedMount  {SAID}", OLD | {"source": "kubelet, worker-1"}),
         (
             f"3m12s     9m        12        web-0.17a1b2c3d4e5f607   Pod   spec.containers{{app}}   Warning   FailedMount   {{kubelet worker-1}}   {SAID}",
-            OLD | {"object": "pod/web-0", "kind": "Pod", "source": "kubelet, worker-1", "part": "spec.containers{app}"},
+            OLD
+            | {
+                "object": "pod/web-0",
+                "kind": "Pod",
+                "source": "kubelet, worker-1",
+                "name": "web-0.17a1b2c3d4e5f607",
+                "part": "spec.containers{app}",
+            },
         ),
         (
             f"3m12s 9m 12 web-0 Pod Warning FailedMount {{kubelet worker-1}} {SAID}",
@@ -151,6 +160,15 @@ def test_who_is_described():
     assert (assigned(other), node_of(other)) == (None, "worker-1")
 
 
+def test_times_of_a_watched_table():
+    """The table of `get events --watch` of old has times with the zone's name, and the object is not its source."""
+    line = "2024-03-12 08:09:00 +0100 CET  2024-03-12 08:03:00 +0100 CET  3  web-0.153bda428c5eccff  Pod  "
+    body = read(peel(f"{line}Warning  FailedMount  kubelet, worker-1  {SAID}".encode()).body)
+    assert body is not None
+    assert (body.stamp, body.fields["object"]) == (rfc3339(b"2024-03-12T07:09:00Z"), "pod/web-0")
+    assert body.fields["source"] == "kubelet, worker-1"
+
+
 POD = """\
 Name:             web-0
 Namespace:        shop
@@ -196,6 +214,10 @@ def test_what_is_described(text, told):
         (f"3m   Warning   FailedMount   pod/web-0   kubelet, worker-1   {SAID}   3m   1   web-0.17a", None),
         (f"  Warning  FailedMount  3m  kubelet  {SAID}", None),
         (f"  9m  3m  12  {{kubelet worker-1}}    Warning  FailedMount  {SAID}", (12, 6 * MINUTE)),
+        (
+            f"{SEEN}   12   web-0.153bda428c5eccff   Pod             Warning   FailedMount   kubelet, worker-1   {SAID}",
+            (12, 6 * MINUTE),
+        ),
     ],
 )
 def test_how_often_and_since_when(line, told):

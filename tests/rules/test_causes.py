@@ -8,7 +8,7 @@ from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event
 from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix, Selector
-from kvdiag.rules.causes import cause_values, errors_of, read_cause, with_check
+from kvdiag.rules.causes import ReadCause, cause_values, errors_of, read_cause, with_check
 from kvdiag.rules.distribution import default_dialect
 from kvdiag.rules.fill import headings, sentence
 from kvdiag.rules.selection import part_of
@@ -33,7 +33,7 @@ def test_the_strongest_error_of_the_named_events():
         event(7, "a.failed", "open /srv/a: permission denied"),
         event(99, "a.failed", "write /srv/c: no space left on device"),
     ]
-    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 4, 50))
+    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 4, 50)).anatomy
     assert read is not None
     assert read.object == "/srv/a"
 
@@ -44,13 +44,31 @@ def test_the_most_frequent_of_equal_causes():
         event(1, "a.failed", "dial tcp 192.0.2.1:80: connect: connection refused"),
         *(event(number, "a.failed", f"open /srv/{number}: permission denied") for number in (2, 3)),
     ]
-    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 0, 50))
+    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 0, 50)).anatomy
     assert read is not None
     assert read.object == "/srv/2"
     again = [event(number, "a.failed", "dial tcp 192.0.2.1:80: connect: connection refused") for number in (4, 5)]
-    read = read_cause(errors_of(RULE, part_of(RULE, [*events, *again]).selected, 0, 50))
+    read = read_cause(errors_of(RULE, part_of(RULE, [*events, *again]).selected, 0, 50)).anatomy
     assert read is not None
     assert read.object == "192.0.2.1:80"
+
+
+def test_several_errors_with_a_cause():
+    """Each error that names a cause by itself is in the sentence, with how often it was reported."""
+    unknown, full = "mount: unknown filesystem type 'widgetfs'", "write /srv/a: no space left on device"
+    events = [
+        event(1, "a.failed", unknown)._replace(count=9, ends=5),
+        event(6, "a.failed", "timed out"),
+        event(7, "a.failed", full),
+    ]
+    read = read_cause(errors_of(RULE, part_of(RULE, events).selected, 0, 50))
+    assert read.anatomy is not None
+    assert read.anatomy.primitive == "FSTYPE_UNKNOWN"
+    said = sentence("{cause}", cause_values(read, full))
+    assert said.startswith(f"{read.anatomy.sentence} (9 times); ")
+    assert said.endswith(" (once)")
+    alone = read_cause(errors_of(RULE, part_of(RULE, events[:2]).selected, 0, 50))
+    assert sentence("{cause}", cause_values(alone, unknown)) == read.anatomy.sentence
 
 
 def test_no_error():
@@ -58,21 +76,22 @@ def test_no_error():
     failed = event(5, "a.failed", "open /srv/a: permission denied")
     without = one_rule(events=RULE.events)
     assert errors_of(without, part_of(without, [failed]).selected, 0, 9) == ()
-    assert read_cause(errors_of(RULE, part_of(RULE, []).selected, 0, 9)) is None
-    assert cause_values(None, "text") == {}
+    assert read_cause(errors_of(RULE, part_of(RULE, []).selected, 0, 9)) == ReadCause()
+    assert cause_values(ReadCause(), "text") == {}
 
 
 def test_an_event_without_an_error_is_read_as_a_line():
     """Of an event that has no error the line is read."""
     plain = event(5, "a.failed", "")._replace(texts=(b"mount: unknown filesystem type 'widgetfs'",))
-    read = read_cause(errors_of(RULE, part_of(RULE, [plain]).selected, 0, 9))
+    read = read_cause(errors_of(RULE, part_of(RULE, [plain]).selected, 0, 9)).anatomy
     assert read is not None
     assert read.primitive == "FSTYPE_UNKNOWN"
 
 
 def test_texts():
     """A sentence has the cause, or the whole error if there is none; a heading then has the last clause."""
-    strong, weak = ErrorAnatomy(strength=3, sentence="x is full"), ErrorAnatomy(strength=1, sentence="timed out")
+    strong = ReadCause(ErrorAnatomy(strength=3, sentence="x is full"))
+    weak = ReadCause(ErrorAnatomy(strength=1, sentence="timed out"))
     assert sentence("fails: {cause}", cause_values(strong, "a: b")) == "fails: x is full"
     assert sentence("fails: {cause}", cause_values(weak, "a: timed out")) == "fails: a: timed out"
     assert headings("fails[[: {cause}]]", cause_values(weak, "a: timed out"))[0] == "fails: timed out"

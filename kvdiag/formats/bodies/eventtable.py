@@ -10,6 +10,7 @@ Older tables have two ages, first and last or the other way round, and a count, 
     9m  3m  12  web-0  Pod  spec.containers{app}  Warning  Failed  {kubelet worker-1}  Failed to pull image "app:1": …
       9m  3m  12  {kubelet worker-1}  spec.containers{app}  Warning  Failed  Failed to pull image "app:1": …
 
+With --watch these have times: `2026-11-21 14:32:41 -0700 PDT  2026-11-21 14:30:02 -0700 PDT  9  web-0.153bda…  Pod …`.
 Up to kubectl 1.1 these had no type; a row of today's `describe` is now and then copied without it.
 
 With `-o custom-columns` the user chooses the columns; then they are recognized by their cells:
@@ -35,7 +36,7 @@ NAME, AS_OBJECT = "kubectl-event", "event-object"
 FORMATS = frozenset({NAME, AS_OBJECT})
 """The formats of events: rows, and the objects of `eventobject`."""
 
-_GO_TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} [A-Z+-][A-Z\d]{1,5}"  # as kubectl up to 1.12 prints with -o wide
+_GO_TIME = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} (?:[A-Z]{2,5}|[+-]\d{2,4})"
 _BARE_AGE = rb"(?:<unknown>|<invalid>|(?:\d{1,5}[smhdy]){1,3})"
 _TIME = rb"\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)"
 _AGE = rb"(?P<age>" + _BARE_AGE + rb"(?: \(x(?P<count>\d{1,9}) over (?P<over>[\dsmhdy]{1,12})\))?)"
@@ -73,7 +74,8 @@ _HEADING = lazy_regex(
     rb"Events:\s*$|(?:NAMESPACE +)?(?:LAST SEEN +TYPE +REASON +|(?:LAST|FIRST)SEEN +(?:LAST|FIRST)SEEN +COUNT)"
     rb"|[ \t]*(?:Type +Reason +Age +From +|-{4,9}[ \t]+-{4,9}[ \t]+-{4,9}[ \t]+|FirstSeen[ \t]+LastSeen[ \t]+Count)"
 )
-_AGES = rb"[ \t]*+(?P<first_seen>" + _BARE_AGE + rb")[ \t]+(?P<age>" + _BARE_AGE + rb")[ \t]+(?P<count>\d{1,9})[ \t]+"
+_SEEN = rb"(?:" + _BARE_AGE + rb"|" + _GO_TIME + rb")"
+_AGES = rb"[ \t]*+(?P<first_seen>" + _SEEN + rb")[ \t]+(?P<age>" + _SEEN + rb")[ \t]+(?P<count>\d{1,9})[ \t]+"
 _PART_OF = rb"(?:(?P<part>spec\.\S{1,200})[ \t]+)?"
 _BRACED = rb"(?:\{(?P<braced>[a-z][^{}\n]{0,300})\}|" + _SOURCE + rb")"
 _TWO_AGES = lazy_regex(_AGES + _BRACED + rb"[ \t]+" + _PART_OF + _REASON + rb"[ \t]+(?P<rest>\S.*)")
@@ -99,6 +101,7 @@ _REPORTER = lazy_regex(rb"[a-z][\w.\-]{1,100}(?:,? [a-z0-9][\w.\-/]{1,253})?$")
 _EVENT_ID = lazy_regex(r"\.[0-9a-f]{14,16}$")
 _NUMBER = lazy_regex(rb"\d{1,9}")
 _ASSIGNED = lazy_regex(r"Successfully assigned ([-a-z0-9.]{1,63}/[-a-z0-9.]{1,253}) to ([-a-z0-9.]{1,253})")
+_UP_TO_OFFSET = len("2006-01-02 15:04:05 -0700")
 _PART = lazy_regex(r"(\d+)([smhdy])")
 _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "y": 365 * DAY}
 _KERNEL_REASONS = frozenset(
@@ -249,6 +252,7 @@ def _order(fields: dict[str, str]) -> None:
     if "braced" in fields:
         fields["source"] = fields.pop("braced").strip().replace(" ", ", ", 1)
     if "object" in fields:
+        fields |= {"name": fields["object"]} if _EVENT_ID.search(fields["object"]) else {}
         fields["object"] = f"{fields['kind'].lower()}/{_EVENT_ID.sub('', fields['object'])}"
 
 
@@ -311,8 +315,10 @@ def as_logged(body: Body, described: Described) -> bytes:
 
 def _stamp(age: str) -> int | None:
     """Return the stamp of an age, such as `3m12s (x5 over 10m)`, or of a time."""
-    if "T" in age:
+    if age[10:11] == "T":
         return rfc3339(age.encode())
+    if age[4:5] == "-":
+        return rfc3339(age[:_UP_TO_OFFSET].encode())
     parts = _PART.findall(age.partition(" ")[0])
     return stamp_of_age(sum(int(number) * _UNITS[unit] for number, unit in parts)) if parts else None
 

@@ -45,4 +45,5 @@ EVENT = (
 # The rest of a row of events with absolute times, after the first time.
 DATED_EVENT = (
     rb"(?:(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d)|<none>)[ \t]+)?(?:Normal|Warning)[ \t]+[A-Z]\w{1,80}[ \t]"
+    rb"|(?:[A-Z]{2,5}|[+-]\d{2,4})[ \t]+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} "
 )
