@@ -96,7 +96,7 @@ class Dialect(NamedTuple):
         return text
 
     def of_rule(self, rule: Rule) -> Dialect:
-        """Return the commands for a finding of the rule: none that need a pod on the node where kubelet does not run."""
+        """Return the commands for a finding of the rule: none that need a pod on a node whose kubelet does not run."""
         known = self.distribution
         if known.direct is None or _KUBELET_RUNS not in {*rule.breaks, *rule.suffers}:
             return self
