@@ -50,7 +50,7 @@ _PROGRAM = lazy_regex(
     r"\b(iscsiadm|iSCSI discovery|sendtargets|iscsi: error|run ISCSI login|e2fsck|fsck"
     r"|xfs_repair|modprobe|cryptsetup|lvcreate|nsenter|umount|mount|bash|sh)\b|\b(?:runc|crun)(?= did not terminate)"
 )
-_RUNNING = lazy_regex(r"\) occurred while running (ceph|rbd)\b")  # as ceph-csi prints it
+_RUNNING = lazy_regex(r"\) occurred while running (ceph|rbd) args")  # as ceph-csi prints it
 
 _ISCSI_CALLS = ("iSCSI discovery", "sendtargets", "iscsi: error", "run ISCSI login")  # drivers' words for iscsiadm
 
