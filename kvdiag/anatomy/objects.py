@@ -238,7 +238,9 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"((?:configmap|secret|persistentvolumeclaim)s? \"[^\"\n]{1,253}\") not found",
         r"storageclass\.storage\.k8s\.io (\"[^\"\n]{1,253}\") not found",
     ),
-    "parameter": _compiled(r"(?:parameter key|invalid option) (\"[^\"\n]{1,253}\")"),
+    "parameter": _compiled(
+        r"(?:parameter key|invalid option) (\"[^\"\n]{1,253}\")", r"invalid parameter (\S{1,100}) in storage class"
+    ),
     "cephuser": _compiled(r" -n client\.([\w.-]{1,120})", r" --id[ =]([\w.-]{1,120})"),
     "objectkey": _compiled(r"references non-existent (?:secret|config) key: ([\w.-]{1,253})"),
     "interface": _compiled(
