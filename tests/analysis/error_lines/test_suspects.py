@@ -34,6 +34,7 @@ FOUND = [
     b"Mar 12 08:15:00 worker-1 node-start[77]: /usr/local/bin/node-start: line 17: /usr/bin/a: No such file or directory",
     b'2024-03-12 08:15:00.100000 I | embed: rejected connection from "192.0.2.7:41652" (error "remote error: tls: bad certificate", ServerName "")',
     b'2024-03-12 08:15:00.100000 I | etcdmain: rejected connection from "192.0.2.7:41652" (error "remote error: tls: bad certificate", ServerName "")',
+    b'I0312 08:15:00.100000       1 controller.go:881] cannot start watcher for PVC shop/data: events is forbidden: User "system:serviceaccount:shop:nfs" cannot list resource "events" in API group "" in the namespace "shop"',
     b"FATA[0305] not healthy, log: I0207 10:28:17.110391       1 plugins.go:161] Loaded",
     b"    FATA[0305] open /etc/x.yaml: no such file or directory",
     b"2024-03-12T08:15:00.100000000Z stderr F PANI[0305] gone",
