@@ -43,9 +43,7 @@ _FOLDED = lazy_regex(
 _WHOLE = lazy_regex(rb"(?m)^(?:- )?apiVersion: ")
 _STATUS = lazy_regex(rb"(?m)^ *(?:- )?(?:reason|exitCode|lastTransitionTime): ")
 _BLOCK = lazy_regex(rb"^>[-+\d]{0,2} ")
-_MESSAGE = lazy_regex(
-    rb"( *)(?:- )?message: +(?!\|[-+\d]{0,2}\s*$)(\S.*)"
-)  # lines of a literal block are lines of output
+_MESSAGE = lazy_regex(rb"( *)(?:- )?message: +(?!\|[-+\d]{0,2}\s*$)(\S.*)")  # a literal block is output
 _ESCAPED = lazy_regex(rb"\\(.)")  # in double quotes
 _BREAKS = {b"n": b" ", b"r": b"", b"t": b" "}
 
