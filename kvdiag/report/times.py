@@ -53,9 +53,13 @@ def undated_at(origin: Origin, logs: UndatedLogs) -> Undated | None:
 
 
 def undated_in(shown: Collection[Origin], sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
-    """Return how the `shown` lines, and the logs without any of them, count time; None if they have dates."""
+    """Return how the `shown` lines, and the logs without any of them, count time; None if they have dates.
+
+    Lines without a time that were printed with rows of ages do not change how these count.
+    """
     others = {*sources} - {origin.source for origin in shown}
     found = {undated_at(origin, logs) for origin in (*shown, *(Origin(source, 0) for source in others))}
+    found -= {one for one in found if one and one.scale is Scale.LINE and one._replace(scale=Scale.AGE) in found}
     if len(found) > 1:
         return _MIXED
     return found.pop() if found else None

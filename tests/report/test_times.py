@@ -87,6 +87,19 @@ def test_ages_beside_uptimes_stay_apart(kvdiag, tmp_path):
         assert words in shown, shown
 
 
+def test_a_state_without_a_time_has_no_age(kvdiag, tmp_path):
+    """A container's state was printed with the rows below it, which does not say when it began."""
+    state = "  app:\n    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n"
+    rows = "  Warning  BackOff  2m (x9 over 11m)  kubelet  Back-off restarting failed container app in pod web-0_shop(1f0c3a52)\n"
+    (tmp_path / "pod.log").write_text(
+        f"Name:  web-0\nNamespace:  shop\nContainers:\n{state}    Restart Count:  9\n{rows}"
+    )
+    shown = " ".join(kvdiag("analyze", "-v", "pod.log", cwd=tmp_path).stdout.split())
+    assert "OOMKilled: container app of pod shop/web-0 Once." in shown, shown
+    assert "0ms" not in shown, shown
+    assert "age 11m" in shown, shown
+
+
 def printed_on_two_days(folder, text):
     """Write two logs with the same ages."""
     for name, day in (("a.log", 10), ("b.log", 11)):

@@ -137,6 +137,8 @@ class SourceClock(NamedTuple):
         aged = next(one._replace(zero=one.zero + PRINTED) for one in scales if one.scale is Scale.AGE)
         if others is None and self.is_unanchored:
             return aged
+        if others and others.scale is Scale.LINE:
+            others = others._replace(zero=aged.zero)  # as printed with the rows
         return aged._replace(lines=frozenset(one.line for one in raw_events if is_age(one.stamp)), others=others)
 
     @property
