@@ -308,3 +308,14 @@ def test_few_harmless_lines_alone_are_shown(kvdiag, tmp_path):
     shown = " ".join(kvdiag("analyze", "events.txt", cwd=tmp_path).stdout.split())
     assert "Known to be harmless by themselves: 1 error line 1× events.txt:1 NodeExpandVolume" in shown
     assert "Exception: the claim keeps its old size" in shown
+
+
+def test_a_narrow_terminal_keeps_the_end_of_an_error(kvdiag, tmp_path):
+    """Beside a finding an error has three lines; its end, which names the cause, is among them."""
+    (tmp_path / "a-node-with-a-long-name.log").write_text(
+        "E0312 08:00:00.000000    2201 oom_watcher_linux.go:1] x\n"
+        "Mar 12 08:00:00 node-a kernel: Out of memory: Killed process 42 (java) total-vm:1kB, anon-rss:9kB, file-rss:0kB\n"
+        f'E0312 08:00:01.000000    2201 widget.go:1] "Failed" err="{"the widgets of all shops " * 9}are sold out"\n'
+    )
+    shown = kvdiag("analyze", "--year", "2024", "a-node-with-a-long-name.log", cwd=tmp_path, COLUMNS="40").stdout
+    assert "are sold out" in " ".join(shown.split()), shown

@@ -324,7 +324,8 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
         log, survey = read.log, read.survey
         clock, outputs = clocks[log.source], len({fact.line for fact in read.facts})
         # The first line need not be the oldest, nor the last one the newest.
-        edges, ages, undated = ((log.first, 0), (log.last, log.lines)), clock.ages(log.raw_events), clock.undated
+        edges, undated = ((log.first, 0), (log.last, log.lines)), clock.undated(log.raw_events)
+        ages = undated.lines if undated and clock.has_ages_beside_dates else None
         span = [
             clock.utc(stamp, line)
             for stamp, line in edges
@@ -346,7 +347,7 @@ def _readings(reads: Sequence[LogRead], clocks: Mapping[str, SourceClock]) -> It
             clock=clock.description,
             node=survey.node or log.place.node,
             sampled=survey.sampled,
-            undated=undated._replace(lines=ages) if undated and clock.has_ages_beside_dates else undated,
+            undated=undated,
         )
 
 

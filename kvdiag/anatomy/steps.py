@@ -6,8 +6,10 @@ HOST = "{host} "  # before a command that is run on the node
 CHECK = "Check the cause that the error names."
 _LISTED = "kubectl get "
 _SHOWN = {
+    "kubectl get pods -A -o yaml | grep": "Read these fields of the pods.",
     "kubectl get pods": "See which pods there are, where they run, and whether they are ready.",
     "kubectl get nodes": "See the nodes and their state.",
+    "kubectl get nodes -o custom-columns": "See these fields of the nodes.",
     "kubectl get csr": "See which certificate signing requests are pending.",
     "kubectl get --raw": "Ask the API server whether it is ready.",
     "kubectl auth can-i": "Ask the API server whether the user may do it.",
@@ -20,6 +22,7 @@ _SHOWN = {
     "{crictl} ": "Ask the container runtime.",
     "aa-status": "See which AppArmor profiles are loaded.",
     "ausearch": "See what SELinux denied.",
+    "ausearch -m avc,seccomp": "See what SELinux and seccomp denied.",
     "cat ": "Read the file.",
     "ceph ": "Ask the Ceph cluster.",
     "date": "Check whether the clock of this machine is right.",
@@ -34,20 +37,28 @@ _SHOWN = {
     "ip route": "See the routes of the node.",
     "iptables --version": "See the version and the back end of iptables.",
     "iptables-save": "See the rules of iptables.",
-    "ls ": "See which files there are, with owner and mode.",
-    "lsblk": "See the block devices and what is on them.",
+    "ls ": "See which files there are.",
+    "ls -l": "See which files there are, with owner and mode.",
+    "lsblk": "See the block devices.",
+    "lsblk -f": "See the block devices and what is on them.",
     "lsmod": "See which kernel modules are loaded.",
     "lvs": "See the logical volumes.",
     "nc ": "Check whether the port answers.",
     "nvidia-smi": "See the GPUs of the node.",
+    "nvidia-smi mig": "See the instances of the GPUs (MIG).",
     "openssl ": "See the certificate.",
-    "ps ": "See the processes and what they wait for.",
-    "ss ": "See which programs listen on which port.",
-    "sysctl ": "See the setting of the kernel.",
+    "ps ": "See which of these processes run.",
+    "ps -e": "See the processes of the node.",
+    "ps -eo pid,stat,wchan": "See the processes and what they wait for.",
+    "ss -l": "See which programs listen on which port.",
+    "ss -t": "See the TCP connections and whose they are.",
+    "ss -x": "See which programs listen on which socket.",
+    "sysctl ": "See the values of the kernel.",
     "systemctl status": "See the state of the service.",
     "systemd-cgls": "See the cgroups of the node.",
     "timedatectl": "Check whether the clock of this machine is right.",
-    "uname ": "See the version of the kernel.",
+    "uname -m": "See the architecture of the node.",
+    "uname -r": "See the version of the kernel.",
     "vgs": "See the volume groups.",
     "which ": "Check whether the program is there.",
 }
@@ -56,7 +67,7 @@ _SHOWN = {
 def step_of(command: str) -> str:
     """Return what a command, as the data has it, shows."""
     command = command.removeprefix(HOST)
-    known = next((text for begin, text in _SHOWN.items() if command.startswith(begin)), "")
+    known = _SHOWN.get(max((begin for begin in _SHOWN if command.startswith(begin)), key=len, default=""), "")
     if known or not command.startswith(_LISTED):
         return known or CHECK
     kinds = [kind.partition(".")[0] for kind in command.removeprefix(_LISTED).split(" ")[0].split(",")]

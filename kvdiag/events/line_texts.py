@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple, overload
 
 _PORTION = 1 << 15  # bytes of texts that are compressed together: larger ones are made faster, and read slower
@@ -69,8 +70,7 @@ class LineTexts(Sequence[bytes]):
         """Return all texts as bytes."""
         if self._open:
             self._close()
-        ends = [*self._firsts[1:], self._begin]
-        counts = [end - first for first, end in zip(self._firsts, ends, strict=True)]
+        counts = [end - first for first, end in pairwise([*self._firsts, self._begin])]
         numbers = {dictionary: number for number, dictionary in enumerate({one: None for one, _ in self._portions})}
         portions = zip(counts, self._portions, strict=True)
         packed = [(count, numbers[dictionary], data) for count, (dictionary, data) in portions]

@@ -12,20 +12,23 @@ JSON on the same line, which has the message of the state; that is left out belo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kvdiag.base.regex import lazy_regex
 from kvdiag.inputs.lines import Line, LineRewriter, Lines, json_line
 from kvdiag.inputs.status_events import About, State, container_events, make_event, node_condition
 
 _MOST_LINES = 60  # of one container up to its restart count, after which only its resources follow
+_LONGEST_MESSAGE = 16 << 10  # bytes; kubelet cuts that of a container at 4 KiB
 _NAME = lazy_regex(rb"^[ \t]*Name: {2,}([-a-z0-9.]{1,253})\s*$")
 _FACT = lazy_regex(rb"^[ \t]*(Namespace|Node|Status|Reason|Message): {2,}(\S[^\n]*)$")
 _HEAD = lazy_regex(rb"(?m)^[ \t]*Name: {2,}\S+\s+^[ \t]*(?:Namespace|Roles|Labels|Annotations): ")
 _CONTAINER = lazy_regex(rb"^(  +)([-a-z0-9]{1,63}):\s*$")
 _ID = lazy_regex(rb"^ +Container ID: +([a-z-]{1,30}://[0-9a-f]{64})\s*$")
 _STATE = lazy_regex(rb"^( *)(State|Last State): +(Running|Waiting|Terminated)\s*$")
-_ENDED = lazy_regex(rb"(?m)^ *Last State: +Terminated\s*^ *Reason: +\S+\s*(?:^ *Message: [^\n]*\s*)?^ *Exit Code: +\d")
+_ENDED = lazy_regex(
+    rb"(?m)^ *Last State: +Terminated\s*^ *Reason: +\S+\s*(?:^ *Message: (?:[^\n]*\n){1,60}?)?^ *Exit Code: +\d"
+)
 _DETAIL = lazy_regex(rb"^ *(Reason|Message|Exit Code|Signal|Started|Finished): +(\S[^\n]*?)\s*$")
 _RESTARTS = lazy_regex(rb"^ *Restart Count: +(\d+)")
 _UNNAMED = About("Pod", "?")  # its name is not in the text
@@ -48,7 +51,8 @@ def _rewrite(lines: Lines) -> Iterator[Line]:
         number = lines.number
         if held:
             held.append((number, line))
-            if _RESTARTS.match(line) or len(held) >= _MOST_LINES or (about == _UNNAMED and not line.strip()):
+            is_end = about == _UNNAMED and not line.strip() and not _is_in_message(held)
+            if _RESTARTS.match(line) or len(held) >= _MOST_LINES or is_end:
                 yield from _container(about, name.decode(), identity.decode(), held)
                 held = []
             continue
@@ -88,10 +92,18 @@ def _status(about: About, line: bytes) -> bytes | None:
         return json_line(node_condition(about, kind, status, reason, message, times))
     fact = _FACT.match(line) if about.kind == "Pod" and line.startswith(b"Message: ") else None
     return (
-        json_line(make_event(about, "Failed", fact[2].decode("utf-8", "replace").strip(), "", is_bad=True))
+        json_line(
+            make_event(about, "Failed", fact[2][:_LONGEST_MESSAGE].decode("utf-8", "replace").strip(), "", is_bad=True)
+        )
         if fact
         else None
     )
+
+
+def _is_in_message(held: Sequence[Line]) -> bool:
+    """Return whether the last of these lines belongs to a message, which may have blank lines, as Go's panics do."""
+    found = (detail[1] for _, line in reversed(held) if (detail := _DETAIL.match(line)))
+    return next(found, b"") == b"Message"
 
 
 def _container(about: About, name: str, identity: str, held: list[Line]) -> Iterator[Line]:
@@ -108,7 +120,7 @@ def _container(about: About, name: str, identity: str, held: list[Line]) -> Iter
             details = {}
             found[state[2].decode()] = (number, state[3].decode(), details)
         elif detail := _DETAIL.match(line):
-            details.setdefault(detail[1].decode(), detail[2].decode("utf-8", "replace"))
+            details.setdefault(detail[1].decode(), detail[2][:_LONGEST_MESSAGE].decode("utf-8", "replace"))
             messages |= {number} if detail[1] == b"Message" else set()
         elif count := _RESTARTS.match(line):
             restarts = count[1].decode()

@@ -37,12 +37,15 @@ _MESSAGE_KEY = lazy_regex(rb"^(?: *- | +)(?:message|note):", re.MULTILINE)
 
 
 _FOLDED = lazy_regex(
-    rb"(?m)^( *)(?:- )?message: (?:(['\"])(?!.*\2[ \r]*$)\S.*|[^'\"\s].*)\n(?=(?:\1 {1,8})(?![ \r\n])(?![A-Za-z]+: ).)"
+    rb"(?m)^( *)(?:- )?message: (?:(['\"])(?!.*\2[ \r]*$)\S.*|(?!\|)[^'\"\s].*)\n"
+    rb"(?=(?:\1 {1,8})(?![ \r\n])(?![A-Za-z]+: ).)"
 )
 _WHOLE = lazy_regex(rb"(?m)^(?:- )?apiVersion: ")
 _STATUS = lazy_regex(rb"(?m)^ *(?:- )?(?:reason|exitCode|lastTransitionTime): ")
-_BLOCK = lazy_regex(rb"^[|>][+-]? ")
-_MESSAGE = lazy_regex(rb"( *)(?:- )?message: +(\S.*)")
+_BLOCK = lazy_regex(rb"^>[-+\d]{0,2} ")
+_MESSAGE = lazy_regex(rb"( *)(?:- )?message: +(?!\|[-+\d]{0,2}\s*$)(\S.*)")  # a literal block is output
+_ESCAPED = lazy_regex(rb"\\(.)")  # in double quotes
+_BREAKS = {b"n": b" ", b"r": b"", b"t": b" "}
 
 
 def detect(head: bytes) -> LineRewriter | None:
@@ -82,7 +85,8 @@ def _joined(lines: Lines) -> Iterator[Line]:
     held, number, indent = b"", 0, 0
     while (line := lines.next()) is not None:
         if held and len(line) - len(line.lstrip(b" ")) > indent and line.strip() and len(held) < _LONGEST_EVENT:
-            held += b" " + line.strip()
+            is_split = held.startswith(b'"') and held.endswith(b"\\")  # in a word, or before a blank, which is escaped
+            held = held[:-1] + line.strip() if is_split else held + b" " + line.strip()
             continue
         if held:
             yield number, _unquoted(held)
@@ -95,11 +99,13 @@ def _joined(lines: Lines) -> Iterator[Line]:
 
 
 def _unquoted(value: bytes) -> bytes:
-    """Return the text of a scalar without the quotes around it, or the sign of a block in front of it."""
+    """Return the text of a scalar on one line, without the quotes around it or the sign of a block in front of it."""
     value, quote = _BLOCK.sub(b"", value), value[:1]
-    if quote not in {b"'", b'"'} or not value.endswith(quote):
+    if len(value) < 2 or quote not in {b"'", b'"'} or not value.endswith(quote):
         return value
-    return value[1:-1].replace(b"''", b"'") if quote == b"'" else value[1:-1].replace(b'\\"', b'"')
+    if quote == b"'":
+        return value[1:-1].replace(b"''", b"'")
+    return _ESCAPED.sub(lambda found: _BREAKS.get(found[1], found[1]), value[1:-1]).rstrip()
 
 
 def _pod(lines: Lines) -> Iterator[Line]:

@@ -213,12 +213,14 @@ class Scale(StrEnum):
 class Undated(NamedTuple):
     """How lines without dates count time; `zero` is when they were printed (ages) or the boot, as assumed (µs UTC).
 
-    `lines` are the numbers of these lines if others of the log have dates; None if none has.
+    `lines` are the numbers of these lines if not all of the log count so; `others` is how the rest count, None if they
+    have dates.
     """
 
     scale: Scale
     zero: int
     lines: frozenset[int] | None = None
+    others: Undated | None = None
 
 
 class Reading(NamedTuple):
@@ -246,7 +248,7 @@ class Reading(NamedTuple):
     @property
     def is_dated(self) -> bool:
         """Return whether a line has a date."""
-        return self.undated is None or self.undated.lines is not None
+        return self.undated is None or (self.undated.lines is not None and self.undated.others is None)
 
 
 class Excerpt(NamedTuple):

@@ -161,13 +161,14 @@ def _draw_sample(group: ErrorText, screen: Screen, folder: str, *, margin: str, 
     place = Piece(group.line.place.removeprefix(f"{folder}/") if folder else group.line.place, "place", group.line.link)
     head = f"{margin}{place.text}  "
     indent = len(margin) + 2
-    if len(head) + LEAST > screen.width:
-        screen.line(Piece(margin), place)
-        screen.text(group.line.message, indent=indent, most=most)
-        return
-    begins, message = len(head) - indent, str(group.line.message)
+    is_below = len(head) + LEAST > screen.width
+    begins, message = 0 if is_below else len(head) - indent, str(group.line.message)
     if most:  # a wrapped line ends before its last columns
         message = cut_middle(short_ids(message), most * (screen.width - indent) - begins - 8 * (most - 1))
+    if is_below:
+        screen.line(Piece(margin), place)
+        screen.text(message, indent=indent, most=most)
+        return
     first, *more = screen.wrapped(" " * begins + message, indent) or [""]
     screen.line(Piece(margin), place, Piece(f"  {first[begins:]}"))
     for line in more:

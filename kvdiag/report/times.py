@@ -20,7 +20,7 @@ UndatedLogs: TypeAlias = Mapping[str, Undated]  # by the name of the log
 NONE_UNDATED: UndatedLogs = MappingProxyType({})
 
 _BEFORE = "before the rows were printed"
-_SCALES = {Scale.AGE: "ages, no dates", Scale.UPTIME: "uptimes, no dates"}
+_SCALES = {Scale.AGE: "ages", Scale.UPTIME: "uptimes"}
 _WITHOUT_TIME = {Scale.LINE, Scale.MIXED}
 _MIXED = Undated(Scale.MIXED, 0)
 
@@ -49,13 +49,17 @@ def undated_at(origin: Origin, logs: UndatedLogs) -> Undated | None:
     found = logs.get(origin.source)
     if found is None or found.lines is None:
         return found
-    return found._replace(lines=None) if origin.line in found.lines else None
+    return found._replace(lines=None, others=None) if origin.line in found.lines else found.others
 
 
 def undated_in(shown: Collection[Origin], sources: Iterable[str], logs: UndatedLogs) -> Undated | None:
-    """Return how the `shown` lines, and the logs without any of them, count time; None if they have dates."""
+    """Return how the `shown` lines, and the logs without any of them, count time; None if they have dates.
+
+    Lines without a time that were printed with rows of ages do not change how these count.
+    """
     others = {*sources} - {origin.source for origin in shown}
     found = {undated_at(origin, logs) for origin in (*shown, *(Origin(source, 0) for source in others))}
+    found -= {one for one in found if one and one.scale is Scale.LINE and one._replace(scale=Scale.AGE) in found}
     if len(found) > 1:
         return _MIXED
     return found.pop() if found else None
@@ -123,8 +127,10 @@ def read_span(readings: Sequence[Reading]) -> str:
     ends = [reading.ends for reading in dated if reading.ends is not None]
     if begins and ends:
         return format_span(min(begins), max(ends))
-    scales = dict.fromkeys(one.undated.scale for one in readings if one.undated is not None)
-    return "; ".join(_SCALES[scale] for scale in scales if scale in _SCALES)
+    undated = [one.undated for one in readings if one.undated is not None]
+    scales = dict.fromkeys(scale for one in undated for scale in (one.scale, one.others and one.others.scale))
+    names = " and ".join(_SCALES[scale] for scale in scales if scale in _SCALES)
+    return f"{names}, no dates" if names else ""
 
 
 def short_span(begins: int | None, ends: int | None, undated: Undated | None = None) -> str:

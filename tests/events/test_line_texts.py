@@ -69,6 +69,14 @@ def test_of_another_process():
     assert LineTexts().extend(texts.packed()) == 0
 
 
+def test_no_texts():
+    """A part of a log may have no event."""
+    packed = LineTexts().packed()
+    assert not packed.portions
+    texts, _ = made(many(5))
+    assert (texts.extend(packed), list(texts)) == (5, many(5))
+
+
 def test_a_copy_does_not_grow():
     """A log that is still read may be analyzed meanwhile."""
     texts, _ = made(many(5))

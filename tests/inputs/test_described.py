@@ -41,6 +41,17 @@ Conditions:
   Ready            False   Tue, 12 Mar 2024 08:00:00 +0000   Tue, 12 Mar 2024 07:30:00 +0000   KubeletNotReady   no network
 Events:              <none>
 """
+ENDED = """\
+    Last State:     Terminated
+      Reason:       Error
+      Message:      panic: no widget
+
+goroutine 1 [running]:
+main.main()
+
+      Exit Code:    2
+    Restart Count:  4
+"""
 
 
 def events(text: str) -> list[tuple[int, str, str, str, str]]:
@@ -148,6 +159,26 @@ def test_without_events(kvdiag, tmp_path, text):
     for path in (tmp_path / "describe.txt", tmp_path):
         done = kvdiag("analyze", path)
         assert (done.returncode, "recognized" in done.stdout) == (0, False)
+
+
+def test_a_panic_of_a_container_without_its_pod():
+    """Its message has blank lines and is followed by the exit code; a text that follows is left alone."""
+    out, _ = rewritten(f"{ENDED}\nE0312 08:00:00.000000\n".encode(), described.detect)
+    event, *others = out.decode().splitlines()
+    assert json.loads(event)["message"] == "Container terminated: Error, exit code 2, restart count 4: panic: no widget"
+    assert [line for line in others if line] == [
+        "      Reason:       Error",
+        "      Exit Code:    2",
+        "    Restart Count:  4",
+        "E0312 08:00:00.000000",
+    ]
+
+
+def test_a_hostile_message():
+    """A message of megabytes is cut, so that the event with it can be read."""
+    text = f"{ENDED}\n{ENDED.replace('no widget', 'x' * 5_000_000)}"
+    out, _ = rewritten(text.encode(), described.detect)
+    assert len(out) < 20_000
 
 
 def test_other_texts():

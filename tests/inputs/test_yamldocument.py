@@ -227,3 +227,23 @@ def test_a_part_of_a_pod():
     assert told in rewritten(block, yamldocument.detect)[0].splitlines()
     assert yamldocument.detect(PART.replace(b"reason: ", b"why: ").replace(b"exitCode: ", b"code: ")) is None
     assert yamldocument.detect(PART.replace(b"failed:\n          unable", b"failed: unable")) is None
+
+
+@pytest.mark.parametrize(
+    ("scalar", "lines"),
+    [
+        (
+            '"failed to pull \\"shop:1\\": not\\\n  \\ found in\n  C:\\\\widgets\\nOutput: none\\n"',
+            ['failed to pull "shop:1": not found in C:\\widgets Output: none'],
+        ),
+        ("'the widget''s store\n  is held'", ["the widget's store is held"]),
+        ("|\n  panic: no widget\n  goroutine 1 [running]", None),
+        (">-\n  the store\n  is held", ["the store is held"]),
+    ],
+    ids=["double quotes", "single quotes", "literal block", "folded block"],
+)
+def test_a_message_of_several_lines(scalar, lines):
+    """It is read as YAML has it; of a literal block, which is output, each line is one already."""
+    text = f"reason: Failed\nmessage: {scalar}\ntype: Warning\n"
+    out = rewritten(text.encode(), yamldocument.detect)[0].decode().splitlines()
+    assert out == (["reason: Failed", *lines, "type: Warning"] if lines else text.splitlines())

@@ -71,6 +71,35 @@ def test_ages_beside_dates_stay_ages(kvdiag, tmp_path, output):
         assert "2026-11-05 18:28:32 to 18:30:34 UTC" in shown
 
 
+def test_ages_beside_uptimes_stay_apart(kvdiag, tmp_path):
+    """The kernel's lines count from the boot, rows of kubectl back from when they were printed."""
+    kernel = "[ 1234.567890] Out of memory: Killed process 4242 (java) total-vm:1000kB, anon-rss:900kB, file-rss:0kB\n"
+    row = '  Warning  FailedMount  7m  kubelet  MountVolume.SetUp failed for volume "pvc-1" : the widgets are gone\n'
+    (tmp_path / "node.log").write_text(kernel + row)
+    shown = " ".join(kvdiag("analyze", "-v", "node.log", cwd=tmp_path).stdout.split())
+    for words in (
+        "Once, 20m34s after boot.",
+        "node.log:1 uptime 20m34s",
+        "Once, 7m before the rows were printed.",
+        "node.log:2 age 7m",
+        "2 lines, ages and uptimes, no dates",
+    ):
+        assert words in shown, shown
+
+
+def test_a_state_without_a_time_has_no_age(kvdiag, tmp_path):
+    """A container's state was printed with the rows below it, which does not say when it began."""
+    state = "  app:\n    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137\n"
+    rows = "  Warning  BackOff  2m (x9 over 11m)  kubelet  Back-off restarting failed container app in pod web-0_shop(1f0c3a52)\n"
+    (tmp_path / "pod.log").write_text(
+        f"Name:  web-0\nNamespace:  shop\nContainers:\n{state}    Restart Count:  9\n{rows}"
+    )
+    shown = " ".join(kvdiag("analyze", "-v", "pod.log", cwd=tmp_path).stdout.split())
+    assert "OOMKilled: container app of pod shop/web-0 Once." in shown, shown
+    assert "0ms" not in shown, shown
+    assert "age 11m" in shown, shown
+
+
 def printed_on_two_days(folder, text):
     """Write two logs with the same ages."""
     for name, day in (("a.log", 10), ("b.log", 11)):

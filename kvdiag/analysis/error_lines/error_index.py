@@ -50,7 +50,7 @@ class ErrorIndex:
         for reading in readings:
             lines, clock = self._logs.get(reading.source), clocks.get(reading.source)
             ages: frozenset[int] = frozenset()
-            if lines and reading.is_dated and reading.undated:
+            if lines and reading.undated and reading.undated.lines is not None:
                 ages = frozenset(line for line, one in zip(lines.lines, lines.stamps, strict=True) if is_age(one))
             stamps = [one for one in lines.stamps if one != NO_TIME and not (ages and is_age(one))] if lines else []
             times = (

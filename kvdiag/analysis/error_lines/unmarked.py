@@ -26,13 +26,8 @@ Place: TypeAlias = tuple[int, int]  # begin and end of a line in its block
 _LONGEST_LINE = 8 << 10
 _FAILED = lazy_regex(
     r"(?!Unable to find image ')"  # docker says so before it pulls
-    r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ail(?:ed)?|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't))"
-    r" (?:to )?\w+ \S"
-    r"|[A-Z][\w. ]{2,60} failed for volume \S"
-    r"|[Nn]o (?!resources |issues |errors |problems |changes |updates )\w[\w ]{1,60} found (?:for|in|on|at|with) \S"
-    r"|[^\n]{5,300}?\b(?:reached (?:the |its )?(?:limit|maximum)"
-    r"|(?:limit|quota|maximum)\b[^\n]{0,40} (?:reached|exceeded))\b"
-    r"|0/\d+ nodes are available: |[^\n]{0,300}?\b(?:didn't|did not|does not|doesn't) (?:find|have|match|support) \S"
+    r"(?:(?:[^\n]{0,200}(?::|\S ) {1,8})?(?:[Ff]ailed|[Uu]nable|[Cc]annot|[Cc]an't|[Cc]ould(?: not|n't)) (?:to )?\w+ \S"
+    r"|(?:[^\n]{0,200}: {1,8})?[Ff]ail to \w+ \S|[A-Z][\w. ]{2,60} failed for volume \S|0/\d+ nodes are available: "
     r"|[^\n]{0,200}?avc: {1,2}denied {1,2}\{"
     r"|[Ee]rror \w+ing \S|[Ee]rror response from daemon: \S|OCI runtime \w+ failed: "
     r"|[\w@.\\-]{1,80}\.service: (?:Main process exited, code=(?!exited, status=0/)|Failed with result"
@@ -40,7 +35,22 @@ _FAILED = lazy_regex(
     r"|(?:open|l?stat|mkdir|read|write|l?chown|chmod|rename|remove|unlinkat|readlink|fork/exec|dial \w+)"
     r" [\"/\d][^:\n]*: \w"
     r"|(?:Get|Post|Put|Patch|Head|Delete) \"?https?://\S{1,300}: \w|exec: \"[^\"\n]{1,300}\": \w"
-    r"|[^\n]{0,400}?\bfailed(?: with \w[^:\n]{0,80})?: [A-Za-z\"'/\[({]|[^\n]{0,400}?[a-z\"'] failed with \w)"
+    r"|[^\n]{0,400}?\bfailed(?: with \w[^:\n]{0,80})?: [A-Za-z\"'/\[({]|(?!0 )[^\n]{0,400}?[a-z\"'] failed with \w)"
+)
+# What is missing or used up. A plural alone is the answer to a question: "No events found in shop namespace".
+_LACKS = lazy_regex(
+    r"[Nn]o (?!match(?:es|ing)? |(?:\w+ )?matching \w+s |\w+s found )\w[\w ]{1,60} found (?:for|in|on|at|with) \S"
+    r"|[^\n]{5,300}?\b(?:reached (?:the |its )?(?:limit|maximum)"
+    r"|(?:limit|quota|maximum)\b(?![^\n]{0,40} not )[^\n]{0,40} (?:reached|exceeded))\b"
+    r"|[^\n]{0,300}?\b(?:didn't|did not|does not|doesn't) (?:find|have|match|support) \S"
+)
+# It is none under a condition, nor where the line says what is done instead.
+_NO_LACK = lazy_regex(
+    r"(?:[Ii]f|[Ww]hen|[Ww]henever|[Uu]nless|[Uu]ntil|[Ww]hether|[Mm]ake sure|[Ee]nsure) |[^\n]{0,400}?(?:"
+    r" (?:if|when|whenever|unless|until|whether) "
+    r"|(?:[,;.]| -) (?:(?:so|now|thus|it|we|and|is|are|not|then|instead|going to|will be|have to) ){0,4}(?:will\b"
+    r"|(?!retrying|exiting|aborting|giving|failing|stopping|waiting|missing|including|refusing|rejecting)[a-z]{2,20}ing\b"
+    r"|(?:default|continue|fall back|ignore|proceed|use|skip|create|issue)(?:d|s|ped)?\b))"
 )
 
 
@@ -123,13 +133,18 @@ def _lines(block: Block) -> Iterator[_Line]:
 
 def _is_failure(text: str) -> bool:
     """Return whether a message begins as errors do, or names a cause by itself."""
-    if not text or (_ACTION.match(text) and not _FAILURE.search(text)):
+    if not text:
         return False
-    return _FAILED.match(text) is not None or _names_cause(text)
+    if _ACTION.match(text) and not _FAILURE.search(text):
+        _, colon, outcome = text.partition(": ")
+        return bool(colon) and _names_cause(outcome, PLAIN)
+    if _FAILED.match(text) or (_LACKS.match(text) and not _NO_LACK.match(text)):
+        return True
+    return _names_cause(text, PLAIN if ": " in text else STRONG)
 
 
-def _names_cause(text: str) -> bool:
+def _names_cause(text: str, least: int) -> bool:
     from kvdiag.anatomy.error import read_error  # a slow import that a log of a known format need not wait for
 
     anatomy = read_error(text, redact=False)
-    return anatomy.strength >= (PLAIN if ": " in text else STRONG) and not anatomy.note
+    return anatomy.strength >= least and not anatomy.note

@@ -128,22 +128,18 @@ class SourceClock(NamedTuple):
         """Return whether the source has ages beside lines with dates."""
         return self.has_ages and not self.is_unanchored
 
-    def ages(self, raw_events: Iterable[RawEvent]) -> frozenset[int]:
-        """Return the numbers of the lines that have an age beside lines with dates."""
-        return (
-            frozenset(one.line for one in raw_events if is_age(one.stamp))
-            if self.has_ages_beside_dates
-            else frozenset()
-        )
-
-    @property
-    def undated(self) -> Undated | None:
-        """Return how the source counts time if lines have no date; of ages beside dates without the lines."""
-        aged = next((one for one in self.anchors if one.scale is Scale.AGE), None)
-        if self.is_unanchored:
-            first = self.anchors[0]
-            return Undated(first.scale, first.offset + (PRINTED if first.scale is Scale.AGE else 0))
-        return Undated(aged.scale, aged.offset + PRINTED, frozenset()) if aged else None
+    def undated(self, raw_events: Iterable[RawEvent]) -> Undated | None:
+        """Return how the source counts time if lines have no date."""
+        scales = [Undated(one.scale, one.offset) for one in self.anchors]
+        others = next((one for one in scales if one.scale is not Scale.AGE), None) if self.is_unanchored else None
+        if not self.has_ages:
+            return others
+        aged = next(one._replace(zero=one.zero + PRINTED) for one in scales if one.scale is Scale.AGE)
+        if others is None and self.is_unanchored:
+            return aged
+        if others and others.scale is Scale.LINE:
+            others = others._replace(zero=aged.zero)  # as printed with the rows
+        return aged._replace(lines=frozenset(one.line for one in raw_events if is_age(one.stamp)), others=others)
 
     @property
     def is_unsure(self) -> bool:

@@ -71,7 +71,8 @@ def build_history(
     history = joined_history(events, wide, coverage, (*given_versions, *printed(events), *inferred(spans)))
     begins, ends = _reach(logs, clocks) if is_part else (history.begins, history.ends)
     unanchored = frozenset(source for source, clock in clocks.items() if clock.is_unanchored)
-    rows = {one.source: ages for one in logs if (ages := clocks[one.source].ages(one.raw_events))}
+    undated = {one.source: clocks[one.source].undated(one.raw_events) for one in logs}
+    rows = {source: found.lines for source, found in undated.items() if found and found.lines and not found.others}
     listed = {one.source: clocks[one.source].utc(PRINTED, one.lines) for one in logs if clocks[one.source].has_ages}
     return history._replace(begins=begins, ends=ends, unanchored=unanchored, rows=rows, listed=listed)
 
