@@ -358,3 +358,16 @@ def test_a_folder_that_a_check_removes(kvdiag, tmp_path):
     trial = "/var/lib/containerd/snapshots/multiple-lowerdir-check214524349/upper"
     path.write_text(f"overlayfs: filesystem on '{trial}' not supported as upperdir\n", "utf-8")
     assert "$ findmnt -T /var/lib/containerd/snapshots\n" in kvdiag("analyze", path).stdout
+
+
+def test_a_path_that_a_container_may_not_use(kvdiag, tmp_path):
+    """Of a program in a container the user comes first, and no command looks for its path on the node."""
+    path = tmp_path / "app.log"
+    path.write_text(
+        "2024-03-12T08:00:00.000000000Z stderr F mkdir: cannot create directory /data/db: Permission denied\n"
+    )
+    done = kvdiag("analyze", path).stdout
+    assert " ".join(done.split()).startswith(
+        "No rule matches. A line names a cause: access to /data/db is denied in the container: its user,"
+    )
+    assert "$ " not in done

@@ -75,7 +75,7 @@ class ShortText:
         self._lines: Sequence[_Line] = ()
 
     def errors(self, block: Block) -> Iterator[tuple[Place, Level]]:
-        """Yield place and level of each failure: in a text without a known format, or of a program that a journal names.
+        """Yield place and level of the failures of a text without a known format, or of programs that a journal names.
 
         Elsewhere in a log a line without a level may be a part of the message before it.
         """
