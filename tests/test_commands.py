@@ -114,6 +114,7 @@ FORM_ALONE = {
     "dmesg": "the kernel's log is not ours to write",
     "drbdadm": "needs DRBD",
     "e2fsck -n DEVICE": "a faulty file system is nothing to make here",
+    "which rbd": "a program of the machine itself",
     "find /usr/libexec/kubernetes/kubelet-plugins/volume/exec -maxdepth 2": "a folder of the machine itself",
     "find /sbin/ -name 'mount.*'": "a folder of the machine itself",
     "findmnt": "lists what is mounted",

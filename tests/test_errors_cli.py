@@ -319,3 +319,66 @@ def test_a_narrow_terminal_keeps_the_end_of_an_error(kvdiag, tmp_path):
     )
     shown = kvdiag("analyze", "--year", "2024", "a-node-with-a-long-name.log", cwd=tmp_path, COLUMNS="40").stdout
     assert "are sold out" in " ".join(shown.split()), shown
+
+
+STATUS = "[cont-init.d] 0-widget-init: exited 127.\n"
+GLIBC = "Fatal glibc error: CPU does not support x86-64-v3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (GLIBC + STATUS, f"{CAUSE}the program, or a library that it loads, is built for"),
+        (STATUS, f"{CAUSE}exit status 127"),
+        (
+            "cannot turn the widget today\n" + STATUS.replace("127", "126"),
+            f"{SAYS}“cannot turn the widget today”.",
+        ),
+        ("cannot turn the widget today\n" + STATUS, f"{SAYS}“cannot turn the widget today”."),
+        (
+            "cannot turn the widget today\n" + "it turns\n" * 3 + STATUS,
+            f"{CAUSE}exit status 127",
+        ),
+    ],
+    ids=["of glibc", "alone", "126 behind words", "127 behind words", "far below"],
+)
+def test_an_exit_status_is_no_cause_behind_an_error(kvdiag, tmp_path, text, first):
+    """An exit status just below another error is its effect."""
+    path = tmp_path / "app.log"
+    path.write_text("it begins\n" + text, "utf-8")
+    assert " ".join(kvdiag("analyze", path).stdout.split()).startswith(first)
+
+
+def test_the_kernels_last_word_on_an_overlay(kvdiag, tmp_path):
+    """What overlayfs does not find is a warning; that it refuses the mount is the error, which comes first."""
+    words = (
+        "upper fs does not support tmpfile.",
+        "failed to set xattr on upper",
+        "upper fs missing required features.",
+    )
+    path = tmp_path / "kernel.log"
+    path.write_text("".join(f"Mar 12 08:00:00 node-a kernel: overlayfs: {one}\n" for one in words), "utf-8")
+    done = " ".join(kvdiag("analyze", "--year", "2024", path).stdout.split())
+    assert done.startswith(f"{CAUSE}the kernel refuses an overlay mount")
+    assert "Not explained: 3 lines in 3 groups" in done
+
+
+def test_a_folder_that_a_check_removes(kvdiag, tmp_path):
+    """The command is for the folder that stays."""
+    path = tmp_path / "kernel.log"
+    trial = "/var/lib/containerd/snapshots/multiple-lowerdir-check214524349/upper"
+    path.write_text(f"overlayfs: filesystem on '{trial}' not supported as upperdir\n", "utf-8")
+    assert "$ findmnt -T /var/lib/containerd/snapshots\n" in kvdiag("analyze", path).stdout
+
+
+def test_a_path_that_a_container_may_not_use(kvdiag, tmp_path):
+    """Of a program in a container the user comes first, and no command looks for its path on the node."""
+    path = tmp_path / "app.log"
+    path.write_text(
+        "2024-03-12T08:00:00.000000000Z stderr F mkdir: cannot create directory /data/db: Permission denied\n"
+    )
+    done = kvdiag("analyze", path).stdout
+    assert " ".join(done.split()).startswith(
+        "No rule matches. A line names a cause: access to /data/db is denied in the container: its user,"
+    )
+    assert "$ " not in done

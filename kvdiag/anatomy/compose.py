@@ -22,6 +22,7 @@ _DEVICE = lazy_regex(
     r"(?:/dev/)?((?:sd|vd|xvd|hd)[a-z]{1,3}|nvme\d{1,4}n\d{1,4}|mmcblk\d{1,3}"
     r"|(?:dm-|rbd|nbd|drbd|loop|md|zd|sr)\d{1,4})(?:p?\d{1,3})?"
 )  # a name that the kernel prints; it does not print those of links, such as /dev/disk/by-id and /dev/mapper
+_TRIAL = lazy_regex(r"/(?:[\w-]+-check\d{3,}|check-[a-z-]+\d{3,}|userxattr-check)(?:/.*)?\Z")  # removed after a try
 _REASON = lazy_regex(r"(?:: |, )([^(),:]{3,80}) \(")  # of Pod Security, in front of the fields
 _PORTS = {"http://": "80", "https://": "443"}
 OTHER_SIDE, THE_PROGRAM = "the other side", "the program"
@@ -180,6 +181,7 @@ def _command_values(found: FoundObject) -> dict[str, str]:
     values = {**_address(found), "name": device[1] if device else ""}
     if found.kind in PATHS:
         name = f"/dev/{found.name}" if found.kind == "device" and "/" not in found.name else found.name
+        name = _TRIAL.sub("", name) or name
         if is_safe("path", name):
             values |= {"object": name, "parent": posixpath.dirname(name)}
     else:

@@ -42,6 +42,10 @@ CALL = 12  # characters of `connect: ` and `exit status 1: `, which say nothing 
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
 AUDITED, AUDIT = frozenset(("EACCES", "EPERM")), "{host} ausearch -m avc,seccomp -ts recent"  # of any container
+OF_USER = (
+    "access to {} is denied in the container: its user, where the image expects root or another one (runAsUser, "
+    "OpenShift's SCC), owner and mode of a volume, or SELinux"
+)
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
 DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
@@ -163,6 +167,8 @@ def in_container(anatomy: ErrorAnatomy, *, is_known: bool, is_klog: bool = False
     is_inside = _is_of_pod(FoundObject(anatomy.object_kind, anatomy.object))
     if not is_inside and not (is_known and anatomy.object_kind in PATHS):
         return anatomy
+    if anatomy.primitive == "EACCES" and anatomy.object_kind == "path" and is_inside and not is_known:
+        anatomy = anatomy._replace(sentence=OF_USER.format(anatomy.object))
     is_audited = is_klog and not is_known and anatomy.primitive in AUDITED and bool(anatomy.check)
     check, step = (AUDIT, "Check the cause that the error names.") if is_audited else ("", "")
     return anatomy._replace(check=check, step=step)

@@ -8,6 +8,7 @@ Plain = dict[str, str | int | list[str]]
 
 WEAK, PLAIN, STRONG = 1, 2, 3
 """Strength of a primitive: only who waited or that something failed; an errno or status; a cause by itself."""
+EFFECT = "the error just above says why"  # note of an exit status
 
 
 class ErrorAnatomy(NamedTuple):

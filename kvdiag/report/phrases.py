@@ -16,7 +16,7 @@ from kvdiag.formats.bodies.eventtable import FORMATS
 from kvdiag.formats.bodies.registry import read_body
 from kvdiag.formats.carriers.peel import peel
 from kvdiag.history.views.causes import causes
-from kvdiag.model.error_anatomy import PLAIN, STRONG, ErrorAnatomy
+from kvdiag.model.error_anatomy import EFFECT, PLAIN, STRONG, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup
 from kvdiag.model.event import NO_NAME, Event
 from kvdiag.model.record import Body
@@ -197,8 +197,10 @@ def _named(group: ErrorGroup, anatomy: ErrorAnatomy, *, is_cause: bool) -> tuple
 
 
 def _is_vague(group: ErrorGroup) -> bool:
-    """Return whether a cause is an errno alone: `a file or folder does not exist`."""
+    """Return whether a cause is an errno alone, `a file or folder does not exist`, or the error above says why."""
     anatomy = group.anatomy
+    if anatomy is not None and anatomy.note == EFFECT:
+        return True
     if anatomy is None or anatomy.strength >= STRONG or anatomy.object or "“" in anatomy.sentence:
         return False
     return ERRNO.fullmatch(anatomy.primitive) is not None

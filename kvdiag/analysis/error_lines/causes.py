@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice, takewhile
 
 from kvdiag.analysis.error_lines.groups import is_other
 from kvdiag.analysis.error_lines.lines import body_of
+from kvdiag.base.regex import lazy_regex
 from kvdiag.formats.authors import CONTAINED
 from kvdiag.formats.bodies.plain import level
 from kvdiag.formats.carriers.peel import peel
-from kvdiag.model.error_anatomy import STRONG, ErrorAnatomy
+from kvdiag.model.error_anatomy import EFFECT, STRONG, WEAK, ErrorAnatomy
 from kvdiag.model.error_groups import ErrorGroup, Errors
 from kvdiag.rules.causes import with_command
 from kvdiag.rules.distribution import Dialect
 
 MOST_READ = 100  # groups; a report shows five, and reading one takes 0.3 ms
+NEAR = 3  # lines; an error so close above an exit status is its reason
+_STATUS = lazy_regex(r"\b(?:exit(?:ed)?(?: with)?(?: status| code)?[:=]? ?|rc=)(?:1|126|127)\b")
 
 
 def with_causes(errors: Errors, dialect: Dialect) -> Errors:
@@ -23,8 +27,33 @@ def with_causes(errors: Errors, dialect: Dialect) -> Errors:
     Of the ongoing groups, and of the others, those that name a cause by themselves come first.
     """
     read = [group._replace(anatomy=anatomy_of(group, dialect)) for group in islice(errors.groups, MOST_READ)]
+    read = [_as_effect(group, read) for group in read]
     read.sort(key=lambda group: (is_other(group.component), not group.is_ongoing, not _is_cause(group.anatomy)))
     return errors._replace(groups=(*read, *errors.groups[MOST_READ:]))
+
+
+def _as_effect(group: ErrorGroup, groups: Sequence[ErrorGroup]) -> ErrorGroup:
+    """Return an exit status without its meaning, if its program printed another error just above."""
+    anatomy = group.anatomy
+    if anatomy is None or not _is_status(anatomy):
+        return group
+    at = group.origin
+    is_effect = any(
+        other.component == group.component
+        and other.origin.source == at.source
+        and 0 < at.line - other.origin.line <= NEAR
+        and (other.anatomy is None or not _is_status(other.anatomy))
+        for other in groups
+    )
+    if not is_effect:
+        return group
+    return group._replace(
+        anatomy=anatomy._replace(strength=WEAK, note=EFFECT, sentence=anatomy.quoted, check="", step="")
+    )
+
+
+def _is_status(anatomy: ErrorAnatomy) -> bool:
+    return anatomy.primitive == "EXIT_CODE" and _STATUS.search(anatomy.clause) is not None
 
 
 def _is_cause(anatomy: ErrorAnatomy | None) -> bool:

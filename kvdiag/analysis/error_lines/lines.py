@@ -152,7 +152,7 @@ class ErrorLines:
     def add_block(self, block: Block, line_of: Callable[[int], int], stamper: TimestampReader) -> None:
         """Add the next block of the log; `line_of` converts a line number to one of the input."""
         places: dict[tuple[int, int], Level | None] = dict.fromkeys(self._marks.suspects(block.data, block.lines))
-        places |= dict.fromkeys(self._short.errors(block), Level.ERROR)
+        places |= self._short.errors(block)
         self._add_lines(places, block, line_of, stamper)
         if all(group.key.level is Level.INFO for group in self.groups[1:]):
             self._add_lines(dict.fromkeys(self._short.others(), Level.INFO), block, line_of, stamper)

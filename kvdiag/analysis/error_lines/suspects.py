@@ -76,7 +76,7 @@ _REPORTS = (
     *(b"failed to attach: rpc error: code = ", b"failed to detach: rpc error: code = "),  # of the external-attacher
     b": rpc error: code = Internal desc = ",  # of a driver: `/csi.v1.Node/NodeUnpublishVolume: REP 0491: rpc error: …`
     *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
-    *(b' is forbidden: User "', rb' is forbidden: User \"'),
+    *(b' is forbidden: User "', rb" is forbidden: User \""),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
     *(
         b" embed: rejected connection from ",

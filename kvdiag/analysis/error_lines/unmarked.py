@@ -54,6 +54,8 @@ _NO_LACK = lazy_regex(
 )
 
 
+_WARNED = ("overlayfs: ", "overlay: ")  # whose errors the kernel's own words show; in these it mounts, or errors follow
+
 # A line that says what is done next, without a word of a failure, has no cause whatever it names.
 _ACTION = lazy_regex(r"(?:\[[^\]\n]{1,40}\] {1,4}){0,4}[A-Z][a-z]{1,20}ing [\w\"'/-]")
 _FAILURE = lazy_regex(
@@ -82,8 +84,8 @@ class ShortText:
         self._levels: set[Level | None] = set()
         self._lines: Sequence[_Line] = ()
 
-    def errors(self, block: Block) -> Iterator[Place]:
-        """Yield the failures of a text without any known format, or of programs that a journal names.
+    def errors(self, block: Block) -> Iterator[tuple[Place, Level]]:
+        """Yield place and level of the failures of a text without a known format, or of programs that a journal names.
 
         Elsewhere in a log a line without a level may be a part of the message before it.
         """
@@ -92,13 +94,17 @@ class ShortText:
         self._lines = list(_lines(block)) if self._room >= 0 and (self._is_only or not self._is_log) else ()
         self._levels |= {line.level for line in self._lines if line.message}
         wanted = (line for line in self._lines if line.is_of_program or not self._is_log)
-        return (line.place for line in wanted if _is_failure(line.message))
+        return ((line.place, _level(line.message)) for line in wanted if _is_failure(line.message))
 
     def others(self) -> Iterator[Place]:
         """Yield the failures of the last block that no level marks; of level debug only where all lines are."""
         is_debug = self._levels == {Level.DEBUG}
         wanted = (line for line in self._lines if is_debug or line.level is not Level.DEBUG)
         return (line.place for line in wanted if self._is_only and _is_failure(line.message))
+
+
+def _level(message: str) -> Level:
+    return Level.WARNING if message.startswith(_WARNED) else Level.ERROR
 
 
 def _is_log(block: Block) -> bool:
