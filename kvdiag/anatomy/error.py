@@ -111,8 +111,8 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     owner = owner_of(named.name, anatomy.operations, known)
     plugin = owner_of(found.component, anatomy.operations, known)
     callee = callee_of(found.operations, found.text, found.component)
-    is_told = found.is_cni or anatomy.codes or _ENDED.search(found.text)  # what gRPC returns, another printed
-    program = "" if is_told else anatomy.program
+    is_of_another = found.is_cni or anatomy.codes or _ENDED.search(found.text)  # what gRPC returns, another printed
+    program = "" if is_of_another else anatomy.program
     subject = Subject(program, found.component, callee, found.is_cni)
     clause = clause_around(found.text, hit.begin, hit.end)
     words = found.text[hit.begin : hit.end]
