@@ -53,8 +53,8 @@ def error_text(body: Body) -> str:
         names.append("reason")
     errors = (body.fields[name] for name in names)
     initiator = body.fields.get("iqn", "")
-    told = (f"iqn={initiator}",) if initiator.startswith("/") else ()  # a path is no name of an initiator
-    return ": ".join(part for part in (reason, body.message, *errors, *told) if part)
+    named = (f"iqn={initiator}",) if initiator.startswith("/") else ()  # a path is no name of an initiator
+    return ": ".join(part for part in (reason, body.message, *errors, *named) if part)
 
 
 def stated_level(body: Body) -> Level:
