@@ -24,6 +24,7 @@ from kvdiag.anatomy.decode import flatten
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
 from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, WHOLE_FIRST, FoundObject, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
+from kvdiag.anatomy.steps import CHECK
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import STRONG, WEAK, ErrorAnatomy
 from kvdiag.model.values import Level
@@ -159,7 +160,7 @@ def _is_of_pod(named: FoundObject) -> bool:
 
 
 def in_container(anatomy: ErrorAnatomy, *, is_known: bool, is_klog: bool = False) -> ErrorAnatomy:
-    """Return what a program in a container tells, without a check of what is not of the node.
+    """Return the error of a program in a container, without a check of what is not of the node.
 
     That is each path of one that is known not to be of the node; another may be an agent, which shares some of them.
     A program with klog is of Kubernetes: what SELinux denies it is in the audit log of the node.
@@ -170,7 +171,7 @@ def in_container(anatomy: ErrorAnatomy, *, is_known: bool, is_klog: bool = False
     if anatomy.primitive == "EACCES" and anatomy.object_kind == "path" and is_inside and not is_known:
         anatomy = anatomy._replace(sentence=OF_USER.format(anatomy.object))
     is_audited = is_klog and not is_known and anatomy.primitive in AUDITED and bool(anatomy.check)
-    check, step = (AUDIT, "Check the cause that the error names.") if is_audited else ("", "")
+    check, step = (AUDIT, CHECK) if is_audited else ("", "")
     return anatomy._replace(check=check, step=step)
 
 

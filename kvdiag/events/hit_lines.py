@@ -15,7 +15,7 @@ from typing import NamedTuple
 from kvdiag.events.kubectl_events import EventTableReader, is_row
 from kvdiag.events.raw_events import UNKNOWN_PROCESS, ParsedLine
 from kvdiag.events.timestamp_reader import NO_SITE, Process, TimedLine, TimestampReader
-from kvdiag.formats.bodies.registry import canonical, classify, read_body, stands_apart
+from kvdiag.formats.bodies.registry import canonical, classify, is_separate, read_body
 from kvdiag.formats.carriers.carrier import KERNEL
 from kvdiag.formats.carriers.dmesg import Minutes
 from kvdiag.formats.carriers.peel import INDENTS, peel, peel_to_indent
@@ -158,7 +158,7 @@ class HitLines:
             if (
                 ((not words or words.isdigit()) and not last.endswith(b":"))
                 or classify(line) == "head"
-                or stands_apart(line)
+                or is_separate(line)
             ):
                 break
             if words:

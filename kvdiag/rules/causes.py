@@ -72,7 +72,7 @@ def _each(best: ErrorAnatomy, errors: Sequence[Candidate]) -> str:
             sentences.setdefault(one.anatomy.primitive, one.anatomy.sentence)
     if len(set(sentences.values())) < 2:
         return ""
-    return "; ".join(f"{said} ({_times(times[primitive])})" for primitive, said in sentences.items())
+    return "; ".join(f"{sentence} ({_times(times[primitive])})" for primitive, sentence in sentences.items())
 
 
 def _times(count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kvdiag.formats.bodies.registry import CHATTER, HEAD, classify, is_head, stands_apart
+from kvdiag.formats.bodies.registry import CHATTER, HEAD, classify, is_head, is_separate
 from kvdiag.formats.carriers.peel import peel
 
 LONGEST_SAMPLE = 8 << 10
@@ -33,7 +33,7 @@ def lines_behind(data: bytes, end: int) -> list[bytes]:
 def below_head(data: bytes, begin: int) -> Iterator[bytes]:
     """Yield the lines of a message that have no header of their own; a runtime prints its carrier before each."""
     for line in data[begin : begin + LONGEST_SAMPLE].split(b"\n", MOST_BELOW)[:MOST_BELOW]:
-        if not line.strip() or classify(line) in {HEAD, CHATTER} or stands_apart(line):
+        if not line.strip() or classify(line) in {HEAD, CHATTER} or is_separate(line):
             return
         peeled = peel(line)
         yield line if peeled.stamp is None else peeled.body

@@ -78,10 +78,8 @@ _REPORTS = (
     *(b"of kill - trying direct SIGKILL", b"must evict pod(s) to reclaim", b"pod is evicted successfully"),
     *(b' is forbidden: User "', rb" is forbidden: User \""),
     *(b"Node became not ready", b"NodeNotReady"),  # of kubelet and of the controllers
-    *(
-        b" embed: rejected connection from ",
-        b" etcdmain: rejected connection from ",
-    ),  # of etcd up to 3.3; newer ones warn
+    # of etcd up to 3.3; newer ones warn
+    *(b" embed: rejected connection from ", b" etcdmain: rejected connection from "),
 )
 _REPORTS_JSON = (b'"type":"Warning"', rb"type=\"Warning\"", rb"type: \'Warning\'")
 _RESPONSE, _ERROR = b'"GRPC response"', b'err="rpc error: code = '

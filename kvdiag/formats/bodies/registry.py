@@ -66,7 +66,7 @@ _APART = lazy_regex(
 )
 
 
-def stands_apart(line: bytes) -> bool:
+def is_separate(line: bytes) -> bool:
     """Return whether a line continues no error above it, although it begins no record of a known format."""
     return _APART.match(line) is not None
 
