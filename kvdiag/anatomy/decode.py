@@ -39,6 +39,7 @@ _TOKEN = 200  # characters in front of a backslash in which the token around it 
 _WRAPPED = lazy_regex(
     r"(?<= or| is| of| to|not| in|the|and) ?\n(?=[a-z]{2,30} [a-z]{2}|[a-z]{4,30}(?:\n|\Z))"
 )  # a copied text is wrapped behind a word that ends no sentence: `Name or\nservice not known`
+_POSITION = lazy_regex(r"\b[\w.-]{1,80}\.go:\d{1,6}\] ")  # in klog's header
 _BLANK = {"n": "\n", "t": " ", "r": " "}
 
 
@@ -75,6 +76,11 @@ def flatten(text: str, *, redact: bool = True) -> str:
     text = redacted(cut(text)) if redact else cut(text)
     text = _HTML.sub(lambda found: chr(int(found[1], 16)), text)
     return _WRAPPED.sub(" ", _BREAK.sub(_line_end, _ESCAPED.sub(r"\1", text)))
+
+
+def without_position(record: str) -> str:
+    """Return a line without the file that printed it: `remote_runtime.go:193]` is no word of an operation."""
+    return _POSITION.sub("", record, count=1)
 
 
 def without_callers(text: str) -> str:

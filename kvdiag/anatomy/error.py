@@ -20,7 +20,7 @@ from kvdiag.anatomy.compose import (
     sentence_values,
 )
 from kvdiag.anatomy.data import tables
-from kvdiag.anatomy.decode import flatten
+from kvdiag.anatomy.decode import flatten, without_position
 from kvdiag.anatomy.entries import MAKE, QUERY, REMOVE, Operation, Primitive, Tables
 from kvdiag.anatomy.objects import HOSTS, NOTHING, PATHS, WHOLE_FIRST, FoundObject, find_object
 from kvdiag.anatomy.read import ErrorReading, Hit, read
@@ -95,6 +95,7 @@ def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
 
     The record may say in front of it what its object is, or words without which the error is no cause.
     """
+    record = without_position(record)
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
     if is_same and whole.object_kind in WHOLE_FIRST:

@@ -53,6 +53,15 @@ def test_the_most_frequent_of_equal_causes():
     assert read.object == "192.0.2.1:80"
 
 
+def test_the_file_that_printed_an_error_is_no_operation():
+    """A query of the runtime would make a missing socket one that is already gone; remote_runtime.go asks for more."""
+    error = "dial unix /run/portgate/agent.sock: connect: no such file or directory"
+    line = f'E0312 08:00:00.000000    2201 remote_runtime.go:193] "RunPodSandbox failed" err="{error}"'
+    read = read_cause([event(1, "a.failed", line, error=error)]).anatomy
+    assert read is not None
+    assert (read.names_cause, read.object) == (True, "/run/portgate/agent.sock")
+
+
 def test_several_errors_with_a_cause():
     """Each error that names a cause by itself is in the sentence, with how often it was reported."""
     unknown, full = "mount: unknown filesystem type 'widgetfs'", "write /srv/a: no space left on device"
