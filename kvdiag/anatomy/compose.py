@@ -146,7 +146,7 @@ def check_of(primitive: Primitive, found: FoundObject, owner: Owner | None, plug
     What shows whether the owner of the object works comes first, then the object itself, then the agent of the plug-in.
     """
     values = _command_values(found)
-    if owner and owner.check and found.kind != "listen":  # who is to listen there is who fails
+    if owner and owner.check and found.kind not in {"listen", "module"}:  # who is to listen, or lacks the module, fails
         return owner.check, f"Check {owner.owner}."
     forms = (primitive.check.get(found.kind, ""), "" if found.kind in _ELSEWHERE else primitive.check.get(ANY, ""))
     shapes = _SHAPES | ({"object": "path", "parent": "path"} if found.kind in PATHS else {})

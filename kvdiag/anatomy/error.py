@@ -33,6 +33,7 @@ GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
+PROBED = "exec"  # the operation of probes
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
 REMOVED = (
     "/rootfs/",
@@ -98,7 +99,8 @@ def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
     record = without_position(record)
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
-    if is_same and whole.object_kind in WHOLE_FIRST:
+    says_more = part.object and part.object == whole.object and whole.strength > part.strength
+    if says_more or (is_same and whole.object_kind in WHOLE_FIRST):
         return whole
     if part.primitive or not part.quoted or not whole.quoted.endswith(part.quoted):
         return part
@@ -122,7 +124,7 @@ def _with_cause(anatomy: ErrorAnatomy, found: ErrorReading, hit: Hit, level: Lev
     note = _note(anatomy, found, hit, level)
     strength = WEAK if note else primitive.strength
     is_inside = (named.kind in PATHS and _is_path_inside(named.name, found.text)) or (
-        _is_of_driver(anatomy) and _is_of_pod(named)
+        (_is_of_driver(anatomy) or PROBED in anatomy.operations) and _is_of_pod(named)
     )
     is_shown = strength > WEAK and not is_inside
     quoted = _words(primitive, found, hit, named.kind, anatomy.quoted)

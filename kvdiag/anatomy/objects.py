@@ -106,6 +106,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "program": _compiled(
         r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"fork/exec (\S{1,160}):",
+        r"nsenter: failed to execute ([\w./-]{1,80}):",
         r"executable file not found in \$PATH\. ([\w.-]{2,40}) output:",
         r"(?:line \d{1,5}|\b(?:ba)?sh): ([\w./-]{1,80}): command not found",
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
@@ -223,6 +224,8 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"insert module (?:\S{0,200}/)?([\w-]{2,60})\.ko",
         r"can't load module ([\w-]{2,60})",
     ),
+    "socksproxy": _compiled(r"socks connect tcp (\S{1,120}?)->"),
+    "rbdfeatures": _compiled(r"\"(rbd feature disable \S{1,120} [a-z][a-z ,-]{3,160})\""),
     "iptmatch": _compiled(r"(?:load|find) match [`']([\w-]{1,40})'"),
     "ipttarget": _compiled(r"(?:load|find) target [`']([\w-]{1,40})'"),
     "ipttable": _compiled(r"initialize ip6?tables table [`']([a-z]{3,20})'"),

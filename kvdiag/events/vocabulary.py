@@ -133,7 +133,11 @@ def make_vocabulary(entries: Iterable[Entry]) -> Vocabulary:
     owners = [by_speaker[speaker] for speaker, _ in spelled]
     # What is embedded in the error of a line comes after the line itself, whose event has more names.
     in_order = sorted(literals, key=lambda anchor: all(owners[number].is_embedded for number in literals[anchor]))
-    errors = frozenset(number for number, (_, wording) in enumerate(spelled) if "{error}" in wording.message)
+    errors = frozenset(
+        number
+        for number, (_, wording) in enumerate(spelled)
+        if "{error}" in wording.message or wording.message.endswith("{message}")
+    )
     readers = frozenset(number for number, entry in enumerate(owners) if entry.reader)
     special = errors | frozenset(number for number, entry in enumerate(owners) if _is_special(entry))
     return Vocabulary(

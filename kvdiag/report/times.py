@@ -80,6 +80,9 @@ def span_sentence(incident: Incident, logs: UndatedLogs = NONE_UNDATED) -> str:
         return f"{once} {state}".rstrip()
     if finding.count < 2:
         return f"{state} Began {begins}."
+    if undated is not None and undated.scale is Scale.AGE and took and finding.healed is None is finding.deleted:
+        first, last = (format_duration(abs(stamp - undated.zero)) for stamp in (finding.begins, finding.ends))
+        return f"{finding.count} times, from {first} to {last} {_BEFORE}."
     return f"{state} Began {begins}: {finding.count} times{took}.".lstrip()
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_READ = 20  # different errors of a finding; a fault that is tried again prints the same one
 CAUSE, STEP = "cause", "cause_step"
 """Slots of a rule with `cause-from`: the sentence of the cause, or the error if it names none; what its check shows."""
-_TEXTS = ("error", "reason", "message")
+_TEXTS = ("error", "message", "reason")
 
 
 def errors_of(rule: Rule, selected: Selected, begins: int, ends: int) -> tuple[Event, ...]:

@@ -21,7 +21,7 @@ DATE = re.compile(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d")
 @pytest.mark.parametrize(
     ("text", "said", "read"),
     [
-        (AGES, "Began 12m before the rows were printed: 2 times in 3m.", "3 lines, ages, no dates"),
+        (AGES, "2 times, from 12m to 9m before the rows were printed.", "3 lines, ages, no dates"),
         (UPTIMES, "2h5m after boot", "2 lines, uptimes, no dates"),
         (NO_TIMES, " Once. ", "1 lines"),
     ],
@@ -67,7 +67,7 @@ def test_ages_beside_dates_stay_ages(kvdiag, tmp_path, output):
     assert "18:10:34" not in shown, shown  # 20 minutes before the last line
     assert "18:28:22" not in shown, shown
     if output == "text":
-        assert "Began 20m before the rows were printed" in " ".join(shown.split())
+        assert "8 times, from 20m to 2m12s before the rows were printed." in " ".join(shown.split())
         assert "2026-11-05 18:28:32 to 18:30:34 UTC" in shown
 
 

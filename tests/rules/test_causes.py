@@ -62,6 +62,15 @@ def test_the_file_that_printed_an_error_is_no_operation():
     assert (read.names_cause, read.object) == (True, "/run/portgate/agent.sock")
 
 
+def test_the_record_may_say_more_of_the_same_object():
+    """The words in front of a part decide: os/exec looked for the file itself, so no interpreter is missing."""
+    part = "stat /app/run.sh: no such file or directory: unknown"
+    line = f'OCI runtime create failed: starting container process caused: exec: "/app/run.sh": {part}'
+    read = read_cause([event(1, "a.failed", line, error=part)]).anatomy
+    assert read is not None
+    assert read.sentence == "the container image has no file /app/run.sh"
+
+
 def test_several_errors_with_a_cause():
     """Each error that names a cause by itself is in the sentence, with how often it was reported."""
     unknown, full = "mount: unknown filesystem type 'widgetfs'", "write /srv/a: no space left on device"

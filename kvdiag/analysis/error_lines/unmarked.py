@@ -33,7 +33,7 @@ _FAILED = lazy_regex(
     r"|[\w@.\\-]{1,80}\.service: (?:Main process exited, code=(?!exited, status=0/)|Failed with result"
     r"|start operation timed)"
     r"|(?:open|l?stat|mkdir|read|write|l?chown|chmod|rename|remove|unlinkat|readlink|fork/exec|dial \w+)"
-    r" [\"/\d][^:\n]*: \w"
+    r" [\"/\d][^:\n]*: \w|[^\n]{0,200}?rpc error: code = (?!OK\b)\w"
     r"|(?:Get|Post|Put|Patch|Head|Delete) \"?https?://\S{1,300}: \w|exec: \"[^\"\n]{1,300}\": \w"
     r"|[^\n]{0,400}?\bfailed(?: with \w[^:\n]{0,80})?: [A-Za-z\"'/\[({]|(?!0 )[^\n]{0,400}?[a-z\"'] failed with \w)"
 )
@@ -85,15 +85,16 @@ class ShortText:
         self._lines: Sequence[_Line] = ()
 
     def errors(self, block: Block) -> Iterator[tuple[Place, Level]]:
-        """Yield place and level of the failures of a text without a known format, or of programs that a journal names.
+        """Yield place and level of the failures in lines without a level: in a log only of some of them.
 
-        Elsewhere in a log a line without a level may be a part of the message before it.
+        There it is of a program that a journal names, or no record is before it in its paragraph: else it may be a part
+        of that record.
         """
         self._room = (self._room if block.first_line else SHORT_LOG) - len(block.data)
         self._is_log = self._is_log or (self._room >= 0 and _is_log(block))
         self._lines = list(_lines(block)) if self._room >= 0 and (self._is_only or not self._is_log) else ()
         self._levels |= {line.level for line in self._lines if line.message}
-        wanted = (line for line in self._lines if line.is_of_program or not self._is_log)
+        wanted = (line for line in self._lines if line.is_of_program or line.is_apart or not self._is_log)
         return ((line.place, _level(line.message)) for line in wanted if _is_failure(line.message))
 
     def others(self) -> Iterator[Place]:
@@ -115,23 +116,27 @@ def _is_log(block: Block) -> bool:
 class _Line(NamedTuple):
     """A line; no message for an event, which has a type of its own.
 
-    Of a program that prints no levels, as etcd, or a klog line whose head was cut off.
+    `is_of_program`: of a program that prints no levels, as etcd, or a klog line whose head was cut off.
+    `is_apart`: without a format and a time, and without a record before it in its paragraph.
     """
 
     place: Place
     level: Level | None
     message: str
     is_of_program: bool
+    is_apart: bool = False
 
 
 def _lines(block: Block) -> Iterator[_Line]:
-    begin = 0
+    begin, is_apart = 0, not block.first_line
     for line in block.data.split(b"\n"):
         peeled = peel(line[:_LONGEST_LINE].strip())
         body, place = read_body(peeled.body), (begin, begin + len(line))
         if body is None:
-            yield _Line(place, None, peeled.body.decode("utf-8", "replace"), bool(peeled.ident))
+            is_apart = peeled.stamp is None and (is_apart or not peeled.body)
+            yield _Line(place, None, peeled.body.decode("utf-8", "replace"), bool(peeled.ident), is_apart)
         else:
+            is_apart = False
             message = "" if body.format in eventtable.FORMATS else body.message
             yield _Line(place, body.level, message, is_of_program=body.truncated and body.level is Level.INFO)
         begin += len(line) + 1

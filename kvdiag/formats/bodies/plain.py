@@ -17,7 +17,7 @@ from kvdiag.formats.carriers.carrier import AUDIT, KERNEL
 from kvdiag.model.values import Level
 
 _LOOKED_AT = 400  # bytes of a line
-_TOKENS = 3  # before the level: a time, a thread, a logger
+_TOKENS = 4  # before the level: a time, a thread, a logger; stern puts namespace, pod and container there
 _DATE = lazy_regex(
     rb"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4})?\]?[ \t,|:-]{1,4}"
 )

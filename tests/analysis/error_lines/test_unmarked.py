@@ -36,6 +36,7 @@ ERRORS = [
     "CSI driver does not support snapshotting, exiting",
     "Listening on 192.0.2.1:6443: bind: address already in use",
     "Writing /data/state: read-only file system",
+    "    Message:  rpc error: code = Internal desc = ControllerUnpublishVolume failed for pvc-1: 404 Not Found",
 ]
 OTHERS = [
     "no errors found in 3 files",
@@ -160,3 +161,18 @@ def test_the_cause_is_named():
     (group,) = analyze(text=f"{ERRORS[5]} in $PATH: unknown\n").errors.groups
     assert group.anatomy is not None
     assert group.anatomy.sentence == "the container image has no program bash in its $PATH"
+
+
+def test_a_line_that_follows_no_record_is_read_beside_others():
+    """What a person pasted above a table or in a paragraph of its own; below a record it may be a part of that."""
+    line, row = "failed to find disk by lun 3", "Normal  Pulled  5s  kubelet  Container image already present"
+    assert told(f"{line}\n{row}\n") == [(line[:20], Level.ERROR)]
+    assert told(f"{STARTED}\n\n{line}\n") == [(line[:20], Level.ERROR)]
+    assert [words for words, _ in told(f"{WORSE}\n{line}\n")] == ["volumegroup: retryin"]
+
+
+def test_a_level_behind_namespace_pod_and_container():
+    """As stern prints a line of all namespaces."""
+    text = "kube-system switch-s5mh2 switch REMOTE_INTERVAL is set to 10000\n"
+    line = "kube-system switch-s5mh2 switch modinfo: ERROR: Module openvswitch not found."
+    assert [level for _, level in told(f"{text}{line}\n")] == [Level.ERROR]
