@@ -45,6 +45,7 @@ _HEADER = lazy_regex(
     r"\A(?:[A-Z]{4,5}: )?\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? (?:[\w.-]{1,80}\.go:\d{1,5}: )?"
     r"|\A.{0,40}\d\d:\d\d:\d\d\.\d{6} {1,8}\d{1,8} [\w.-]{1,80}\.go:\d{1,5}\] "
 )  # of Go's log, and of klog, at the begin of a whole line
+_USAGE = lazy_regex(r"(?<=\S)\s{1,8}[Uu]sage:\s(?s:.*)\Z")  # how a program is called, behind what it refused
 _PREEMPTION = lazy_regex(r" preemption: [^\n]*\Z")  # of the scheduler: whether removing other pods would help
 _CLOSING = lazy_regex(r"\s{0,40}[})\]]")  # the end of a printed value with many lines
 _CALLED = lazy_regex(r" args: \[[^\]\n]{0,800}\](?:, ?|\Z)")  # how ceph-csi called a program
@@ -66,7 +67,7 @@ _NOTED = lazy_regex(
 _ARGUMENTS = ("Mounting command:", "Mounting arguments:")  # lines that say how mount was called
 _POWERSHELL = lazy_regex(r"(?m)([A-Z][A-Za-z]{1,30}-[A-Z]\w{1,60} : [^\n]{3,400})$")
 _POWERSHELL_END = "FullyQualifiedErrorId"  # of the lines that PowerShell prints about an error
-_FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable")
+_FAILURE = lazy_regex(r"(?i)output:|fail|error|not |cannot|denied|refused|invalid|unable|unknown|unrecogni[sz]ed")
 _SEPARATOR = lazy_regex(
     r"(?<!quota)(?<!, requested)(?<!, used)(?<!, limited)(?<!exceeded. Limit)(?<! for)"
     r"(?<! to perform)(?<! on resource)(?<!UID in precondition)(?<!UID in object meta): (?!\}|\d{1,12}, )"
@@ -83,7 +84,7 @@ _EDGES = " \t\"'\n\\,.;"
 
 def innermost_clause(text: str) -> str:
     """Return the last clause of a flat text; empty if it has no words."""
-    for words in (_CALLED, _OF_CONTAINER, _NOTED, _ENCODED, _AWS, _CONFIGURATION):
+    for words in (_CALLED, _OF_CONTAINER, _NOTED, _ENCODED, _AWS, _CONFIGURATION, _USAGE):
         text = words.sub("", text)
     text = without_callers(text)
     text = next(reversed(_DUMPED.findall(text)), _EMPTY.sub("", _HEADER.sub("", text)))

@@ -107,6 +107,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"exec: [\"`]([^\"`\n]{1,160})[\"`]",
         r"fork/exec (\S{1,160}):",
         r"nsenter: failed to execute ([\w./-]{1,80}):",
+        r"failed to run ([\w./-]{1,80})(?: [^:\n]{1,80})?: signal: ",
         r"executable file not found in \$PATH\. ([\w.-]{2,40}) output:",
         r"(?:line \d{1,5}|\b(?:ba)?sh): ([\w./-]{1,80}): command not found",
         r"exec [\"`]?(/[^\s\"`:]{2,160})",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from kvdiag.base.regex import lazy_regex
+
 HOST = "{host} "  # before a command that is run on the node
 CHECK = "Check the cause that the error names."
 _LISTED = "kubectl get "
+_NAMESPACE = lazy_regex(r"\Akubectl -n [a-z0-9-]{1,63} ")
 _SHOWN = {
     "kubectl get pods -A -o yaml | grep": "Read these fields of the pods.",
     "kubectl get pods": "See which pods there are, where they run, and whether they are ready.",
@@ -15,62 +18,100 @@ _SHOWN = {
     "kubectl auth can-i": "Ask the API server whether the user may do it.",
     "kubectl describe node": "See the conditions and the resources of the node.",
     "kubectl version": "See the versions of kubectl and of the API server.",
+    "kubectl api-resources": "See which kinds of objects the API server serves.",
     "{journal:kernel": "Read the kernel log.",
     "{journal:crio": "Read the log of CRI-O.",
     "{journal:containerd": "Read the log of containerd.",
     "{options:kubelet}": "See the flags and files with which kubelet is started.",
     "{crictl} ": "Ask the container runtime.",
+    "{status:": "See the state of the service.",
+    "{config:runtime}": "Read the configuration of the container runtime.",
+    "{ctr} plugins": "See which plug-ins containerd has loaded.",
     "aa-status": "See which AppArmor profiles are loaded.",
     "ausearch": "See what SELinux denied.",
     "ausearch -m avc,seccomp": "See what SELinux and seccomp denied.",
+    "aws ec2 describe-subnets": "See how many addresses are free in each subnet.",
     "cat ": "Read the file.",
     "ceph ": "Ask the Ceph cluster.",
+    "containerd --version": "See the version of containerd.",
+    "cut -c": "Read the begin of each line of the file.",
     "date": "Check whether the clock of this machine is right.",
     "df ": "See how full the file systems are.",
+    "dmsetup ": "See the devices of the device mapper.",
     "findmnt": "See what is mounted.",
     "free ": "See how much memory is left.",
     "fuser ": "See which process has the file open.",
+    "Get-SmbGlobalMapping": "See the SMB mappings of the node.",
     "getent ": "Check whether this machine resolves the name.",
+    "grep -rL cniVersion": "See which network configurations have no cniVersion.",
+    "grep -rn cniVersion": "See the versions of the network configurations.",
+    "grep -w": "Check whether the kernel knows the file system.",
+    "grep Seccomp": "Check whether seccomp is on.",
+    "ip -6 route": "See the IPv6 routes of the node.",
+    "ip -d link": "See the network interfaces of the node and of which kind they are.",
     "ip addr": "See the addresses of the node.",
     "ip link": "See the network interfaces of the node.",
     "ip neigh": "See the neighbour table of the node.",
-    "ip -6 route": "See the IPv6 routes of the node.",
     "ip route": "See the routes of the node.",
+    "ip route get": "See which route the node takes to the address.",
+    "ipset ": "See the IP sets of the node.",
     "iptables --version": "See the version and the back end of iptables.",
     "iptables-save": "See the rules of iptables.",
+    "iscsiadm -m session": "See the iSCSI sessions of the node.",
+    "journalctl _PID=1": "Read the log of systemd.",
+    "keyctl ": "See the keys that are kept in the kernel.",
+    "ldd --version": "See the version of the C library.",
+    "losetup": "See the loop devices.",
     "ls ": "See which files there are.",
     "ls -l": "See which files there are, with owner and mode.",
+    "lsattr": "See the attributes of the file.",
     "lsblk": "See the block devices.",
     "lsblk -f": "See the block devices and what is on them.",
     "lscpu": "See which CPU the node has and what it supports.",
     "lsmod": "See which kernel modules are loaded.",
     "lvs": "See the logical volumes.",
+    "modprobe -n": "Check whether the kernel module is there; nothing is loaded.",
+    "mount --version": "See the version of mount.",
+    "multipath ": "See the multipath devices.",
+    "namei ": "See owner and mode of each folder of the path.",
     "nc ": "Check whether the port answers.",
     "nvidia-smi": "See the GPUs of the node.",
     "nvidia-smi mig": "See the instances of the GPUs (MIG).",
+    "nvme ": "See which NVMe subsystems are connected.",
     "openssl ": "See the certificate.",
+    "ovs-vsctl": "See the bridges of Open vSwitch.",
     "ps ": "See which of these processes run.",
     "ps -e": "See the processes of the node.",
     "ps -eo pid,stat,wchan": "See the processes and what they wait for.",
+    "rpm -qa": "See which of these packages are installed.",
+    "runc --version": "See the version of runc.",
+    "sestatus": "Check whether SELinux is on.",
     "ss -l": "See which programs listen on which port.",
     "ss -t": "See the TCP connections and whose they are.",
     "ss -x": "See which programs listen on which socket.",
+    "stat -fc": "See which version of cgroups the node has.",
+    "swapon": "See which swap is in use.",
     "sysctl ": "See the values of the kernel.",
+    "systemctl --version": "See the version of systemd.",
+    "systemctl show": "See the settings of the service.",
     "systemctl status": "See the state of the service.",
     "systemd-cgls": "See the cgroups of the node.",
+    "tail ": "Read the last lines of the log.",
     "timedatectl": "Check whether the clock of this machine is right.",
     "uname -m": "See the architecture of the node.",
     "uname -r": "See the version of the kernel.",
     "vgs": "See the volume groups.",
+    "wc -l": "Count the mounts of the node.",
     "which ": "Check whether the program is there.",
+    "zfs list": "See how full the ZFS pools are.",
 }
 
 
 def step_of(command: str) -> str:
     """Return what a command, as the data has it, shows."""
-    command = command.removeprefix(HOST)
+    command = _NAMESPACE.sub("kubectl ", command.removeprefix(HOST))
     known = _SHOWN.get(max((begin for begin in _SHOWN if command.startswith(begin)), key=len, default=""), "")
     if known or not command.startswith(_LISTED):
         return known or CHECK
     kinds = [kind.partition(".")[0] for kind in command.removeprefix(_LISTED).split(" ")[0].split(",")]
-    return f"See the {' and '.join(kinds)}." if all(kind.isalpha() for kind in kinds) else CHECK
+    return f"See the {' and '.join(kinds)}." if all(kind.replace("-", "").isalpha() for kind in kinds) else CHECK

@@ -165,6 +165,9 @@ def first_check(report: Report) -> Fix | None:
     return Fix(anatomy.step, anatomy.check) if anatomy and anatomy.check else None
 
 
+_FATAL = lazy_regex(r".{0,60}?\bFATAL?\b")  # a program's own word at the begin of its line
+
+
 def _first_error(report: Report) -> tuple[str, ErrorAnatomy | None]:
     """Return a sentence on the error that says most of why, and the cause that it names.
 
@@ -177,8 +180,10 @@ def _first_error(report: Report) -> tuple[str, ErrorAnatomy | None]:
     recent = recent if len(groups) <= FEW_ERRORS else []
     last = [group for group in recent if group.level in _FAILED]
     warned = [group for group in recent if group.level not in _FAILED and is_excerpt]
-    failed = (group for group in groups if group.level in _FAILED)
-    sure = [group for group in failed if group.level is Level.FATAL or group.component in DRIVERS]
+    failed = [group for group in groups if group.level in _FAILED]
+    fatal = [group for group in failed if group.level is Level.FATAL or _FATAL.match(group.sample)]
+    fatal.sort(key=lambda group: (group.ends or 0, group.origin.line), reverse=True)  # the last one ended its program
+    sure = [*fatal, *(group for group in failed if group.component in DRIVERS)]
     ranked = last or warned
     first = [group for group in ranked if not _is_vague(group) and not _is_consequence(group, groups)]
     order = ((STRONG, (*sure, *last, *warned)), (PLAIN, first), (QUOTED, first), (PLAIN, ranked), (QUOTED, ranked))

@@ -30,7 +30,7 @@ from kvdiag.anatomy.steps import CHECK, step_of
         ("{host} ausearch -m avc,seccomp -ts recent", "See what SELinux and seccomp denied."),
         ("kubectl get pods -A -o yaml | grep -A8 -e preStop:", "Read these fields of the pods."),
         ("kubectl get {object}", CHECK),
-        ("{host} nvme list-subsys", CHECK),
+        ("{host} widgetctl list", CHECK),
     ],
 )
 def test_what_a_command_shows(command, step):

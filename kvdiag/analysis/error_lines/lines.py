@@ -13,6 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NamedTuple
 
 from kvdiag.analysis.error_lines.below import LONGEST_SAMPLE, LONGEST_VALUE, below_head, lines_behind, with_value
@@ -334,8 +335,10 @@ class ErrorLines:
         sample = line
         is_whole = body.format in _ONE_LINE_FORMATS and not line.rstrip().endswith(b":")
         is_whole = is_whole or (line.startswith(b"{") and line.endswith(b"}"))
-        if not is_whole and b"\n" not in line:
+        is_torn = body.format == "plain" and peel(line).stamp is not None  # if the next line has no time of its own
+        if (is_torn or not is_whole) and b"\n" not in line:
             below = list(below_head(*self._rest))
+            below = list(takewhile(_has_no_head, below)) if is_torn else below
             sample, self._below = b"\n".join([line, *below]), len(below)
         return self._group(GroupKey(ident, level, body.caller, words), sample, number), entries
 
@@ -354,6 +357,11 @@ def _is_read_by(layout: Layout, timed: TimedLine, line: bytes) -> bool:
     if timed.body is None:
         return timed.process is layout.process
     return timed.process == layout.process and layout.stamp(line) is not None
+
+
+def _has_no_head(line: bytes) -> bool:
+    """Return whether a line below a record has neither a time nor a level."""
+    return peel(line).stamp is None and plain.level("", line) is None
 
 
 def body_of(line: bytes) -> Body:

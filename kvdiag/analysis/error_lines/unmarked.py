@@ -99,7 +99,7 @@ class ShortText:
 
     def others(self) -> Iterator[Place]:
         """Yield the failures of the last block that no level marks; of level debug only where all lines are."""
-        is_debug = self._levels == {Level.DEBUG}
+        is_debug = self._levels - {None} == {Level.DEBUG}
         wanted = (line for line in self._lines if is_debug or line.level is not Level.DEBUG)
         return (line.place for line in wanted if self._is_only and _is_failure(line.message))
 

@@ -7,9 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from kvdiag.base.errors import InputError
-from kvdiag.formats.pasted.escaped import detect as written_out
-from kvdiag.formats.pasted.framed import detect as framed
-from kvdiag.formats.pasted.wrapped import detect as wrapped
+from kvdiag.formats.pasted.detectors import LINES, WHOLE
 from kvdiag.inputs.folded import DETECTORS, HEAD, rewriting_reader
 from kvdiag.inputs.lines import Receiver
 from kvdiag.inputs.readers import BorrowedReader, ByteSource, Reader
@@ -21,7 +19,7 @@ from kvdiag.inputs.source import Source
 from kvdiag.model.record import Provenance
 from kvdiag.safe.forms.pem import KeyRedactor, without_keys
 
-_DETECTORS = (written_out, *DETECTORS, framed, wrapped)
+_DETECTORS = (*WHOLE, *DETECTORS, *LINES)
 
 
 class Input(Protocol):
