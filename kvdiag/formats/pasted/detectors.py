@@ -1,4 +1,9 @@
-"""What recognizes text that was copied in a form of its own, and rewrites its lines."""
+"""What recognizes text that was copied in a form of its own, and rewrites its lines.
+
+    │   Warning  FailedMount  1s (x4 over 5s)  kubelet  MountVolume.MountDevice failed for volume "data" : rpc er │
+
+Each detector is given the first bytes of an input, and returns what rewrites its lines if they have its form.
+"""
 
 from __future__ import annotations
 
