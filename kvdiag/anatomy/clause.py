@@ -18,7 +18,8 @@ _LOGGED = lazy_regex(
     r"(?<=[\w.:)])\s{0,4}\""
     r"(?: {1,4}\"?(?!err)[A-Za-z][\w.-]{1,40}\"?=(?:\"[^\"\n]{0,200}\"|[^\s\"]{1,200})){1,12} {0,4}\Z"
 )  # fields of a structured log behind that of the error
-_CLASS = lazy_regex(r"(?:: (?:unknown|not found|failed precondition|invalid argument|unavailable|already exists))\Z")
+_CLASS = lazy_regex(r": (?:unknown|failed precondition|invalid argument|unavailable|already exists)\Z")  # of an error
+_SAID_TWICE = lazy_regex(r"((?:[Nn]o such|not found|not exist|missing|[Ff]ail)[^:\n]{0,160}): not found\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
 _NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a program that printed nothing
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
@@ -93,7 +94,8 @@ def innermost_clause(text: str) -> str:
         text = _REQUEST.sub("", next(reversed(answer.findall(text)), text))
     before, _, ending = text.rpartition("\n")
     ending = _HNS.sub("", _PREEMPTION.sub("", _LOGGED.sub("", _FIELDS.sub("", ending))))
-    text = _CLASS.sub("", _without_edges(_NO_OUTPUT.sub("", f"{before}\n{ending}")))
+    text = _without_edges(_NO_OUTPUT.sub("", f"{before}\n{ending}"))
+    text = _SAID_TWICE.sub(r"\1", _CLASS.sub("", text))
     last = _DESC.split(text)[-1] or text
     errors, end, _ = last.rpartition(_POWERSHELL_END)
     last = next(iter(_POWERSHELL.findall(errors)), last) if end else last

@@ -2,6 +2,7 @@
 
     [ERROR] plugin/errors: 2 web.example.org. A: read udp 10.0.0.7:53: i/o timeout      a level in its usual place
     2020-03-19 00:42:04.126551 W | etcdserver: read-only range request took too long    the same of etcd before 3.4
+    [2024-03-12 08:00:00.823020] E [glusterfsd-mgmt.c:1388:mgmt_getspec_cbk] 0-mgmt: …  of GlusterFS
     [ERROR CRI]: container runtime is not running                                       kubeadm: level and check
     failed to reserve sandbox name: name "x" is reserved                                an error of Go without its line
     nf_conntrack: table full, dropping packet                                           the kernel: a short list
@@ -24,7 +25,7 @@ _DATE = lazy_regex(
 _WORDS = rb"(?:(error|erro|err|fatal|fata|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|wrn|nwarn)"
 _LEVEL = lazy_regex(
     rb"(?:\[(?i:" + _WORDS + rb")(?: [A-Z][\w.-]{1,200})?\]|<(?i:" + _WORDS + rb")>"
-    rb"|(?:(ERROR?|FATAL?|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) \| )"
+    rb"|(?:(ERROR?|FATAL?|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) (?:\| |(?:\[MSGID: \d{1,9}\] )?\[[\w./-]{1,60}\.c:\d{1,6}:))"
 )  # fmt: skip
 _FIRST = lazy_regex(rb"(?i:(error(?: from server(?: \(\w{1,40}\))?)?|fatal(?: error)?|critical|panic)|warning): \S")
 # An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
