@@ -99,8 +99,9 @@ def _in_words(found: FoundObject) -> str:
             words = f"{found.name} to {verb} {resource}{f' in the namespace {namespace}' if namespace else ''}"
         case "sysctl", (wanted, value, *_):
             words = f"{found.name} is {value} instead of {wanted}"
-        case "avc", (program, name, source, target, kind):
+        case "avc", (program, name, device, source, target, kind):
             thing = f"the {kind} {name}" if name else f"a {kind}"
+            thing = f"the root of the file system on {device}" if name == "/" and device else thing
             words = f"the process {program} of type {source} the action “{found.name}” on {thing} of type {target}"
         case "denial", (access, kind, target):
             words = f"{found.name} the access “{access}” to the {kind} {target}"

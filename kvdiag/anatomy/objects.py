@@ -63,7 +63,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "avc": _compiled(
         r"avc: {1,2}denied {1,2}\{ ([a-z_ ]{1,120}) \} for {1,2}(?:pid=\d{1,10} )?"
         r"comm=\"?([^\"\s]{1,40}[^\"\n]{0,20}?)\"?"
-        r"(?: (?:name|path|capability|dest|src|key)=\"?([^\"\s]{1,200})\"?)?"
+        r"(?: (?:name|path|capability|dest|src|key)=\"?([^\"\s]{1,200})\"?)?(?: dev=\"([\w.-]{1,60})\")?"
         r"(?: (?!scontext=)[^\n]{1,300}?)? {1,2}scontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200}"
         r" tcontext=[\w-]{1,60}:[\w-]{1,60}:([\w-]{1,80})\S{0,200} tclass=(\w{1,40})"
     ),

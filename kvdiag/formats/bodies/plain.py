@@ -25,7 +25,8 @@ _DATE = lazy_regex(
 _WORDS = rb"(?:(error|erro|err|fatal|fata|panic|critical|crit|emerg|emergency|alert|severe)|warning|warn|wrn|nwarn)"
 _LEVEL = lazy_regex(
     rb"(?:\[(?i:" + _WORDS + rb")(?: [A-Z][\w.-]{1,200})?\]|<(?i:" + _WORDS + rb")>"
-    rb"|(?:(ERROR?|FATAL?|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)|(?:([EC])|W) (?:\| |(?:\[MSGID: \d{1,9}\] )?\[[\w./-]{1,60}\.c:\d{1,6}:))"
+    rb"|(?:(ERROR?|FATAL?|PANIC|CRITICAL|EMERG|SEVERE)|WARNING|WARN)(?=[:\s|\]\[]|$)"
+    rb"|(?:([EC])|W) (?:\| |(?:\[MSGID: \d{1,9}\] )?\[[\w./-]{1,60}\.c:\d{1,6}:))"
 )  # fmt: skip
 _FIRST = lazy_regex(rb"(?i:(error(?: from server(?: \(\w{1,40}\))?)?|fatal(?: error)?|critical|panic)|warning): \S")
 # An error that was taken out of its line, or printed by a program that has no log lines: `failed to X: Y`.
