@@ -19,6 +19,7 @@ from kvdiag.inputs.source import Source
 from kvdiag.model.record import Provenance
 from kvdiag.safe.forms.pem import KeyRedactor, without_keys
 
+EXCERPT = 64 << 10  # bytes of a text that is held back until it is known whether its last lines are of a key
 _DETECTORS = (*WHOLE, *DETECTORS, *LINES)
 
 
@@ -81,12 +82,36 @@ class BlockRepair:
     ) -> Iterator[Block]:
         """Yield the blocks; `first_line` lines of the log are before them."""
         whole = (_repaired(block, self._text_repair) for block in blocks(lines, begins=begins, first_line=first_line))
-        return without_keys(join_parts(whole, self._joiner), self._keys)
+        return _whole_excerpt(without_keys(join_parts(whole, self._joiner), self._keys), self._keys)
 
     @property
     def is_finished(self) -> bool:
         """Return whether the lines that follow the last block would be read in the same way alone."""
         return not (self._text_repair.is_active or self._joiner.ended_within or self._keys.ended_within)
+
+
+def _whole_excerpt(parts: Iterator[Block], keys: KeyRedactor) -> Iterator[Block]:
+    """Yield the blocks; the last lines of a short text, which may be of a key, stay in one block with those above.
+
+    Else an error would lose its last line: `RawError: { "error": { "code": "InvalidParameter", …`.
+    """
+    for first in parts:
+        if first.first_line or len(first.data) > EXCERPT or keys.is_idle:
+            yield first
+            continue
+        rest = next(parts, None)
+        if rest is not None and rest.first_line == first.lines:
+            yield Block(
+                first.data + rest.data,
+                first.first_line,
+                first.lines + rest.lines,
+                first.truncated + rest.truncated,
+                (*first.torn, *rest.torn),
+            )
+        else:
+            yield first
+            if rest is not None:
+                yield rest
 
 
 def stretch_blocks(
