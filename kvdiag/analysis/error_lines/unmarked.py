@@ -56,6 +56,12 @@ _NO_LACK = lazy_regex(
 
 _WARNED = ("overlayfs: ", "overlay: ")  # whose errors the kernel's own words show; in these it mounts, or errors follow
 
+# What a person writes about a log.
+_PERSON = lazy_regex(
+    r"(?:(?:I|We|My|Our|You|However|Also|But|So|Now|Before|After|While),? [a-z]|(?:Hi|Hello|Hey)\b)"
+    r"|[^\n]{0,400}?(?:^|[ ,.(])(?:I|I'm|I've|I'd|my|we|our) [a-z]"
+)
+
 # A line that says what is done next, without a word of a failure, has no cause whatever it names.
 _ACTION = lazy_regex(r"(?:\[[^\]\n]{1,40}\] {1,4}){0,4}[A-Z][a-z]{1,20}ing [\w\"'/-]")
 _FAILURE = lazy_regex(
@@ -144,7 +150,7 @@ def _lines(block: Block) -> Iterator[_Line]:
 
 def _is_failure(text: str) -> bool:
     """Return whether a message begins as errors do, or names a cause by itself."""
-    if not text:
+    if not text or _PERSON.match(text):
         return False
     if _ACTION.match(text) and not _FAILURE.search(text):
         _, colon, outcome = text.partition(": ")

@@ -69,6 +69,8 @@ OTHERS = [
     "Last Exit Code: 0",
     "[preflight] Running pre-flight checks",
     "note: this path does not exist yet",
+    "After the upgrade the volume failed with an error that I could not find.",
+    "We have set the proxy: it failed with our old image",
     "PLAY RECAP: ok=3 changed=1 unreachable=0 failed=0",
 ]
 STARTED = 'I0312 08:00:00.000000    2201 kubelet.go:2447] "SyncLoop ADD" source="api" pods=["shop/web-0"]'
