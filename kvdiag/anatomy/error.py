@@ -100,6 +100,7 @@ def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
     says_more = part.object and part.object == whole.object and whole.strength > part.strength
+    says_more = says_more or (is_same and not part.object and whole.object and whole.object in text)
     if says_more or (is_same and whole.object_kind in WHOLE_FIRST):
         return whole
     if part.primitive or not part.quoted or not whole.quoted.endswith(part.quoted):

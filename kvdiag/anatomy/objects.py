@@ -33,7 +33,10 @@ _VERBS = (
     "rename|symlink|file|path|access|reading|directory|folder|writing file|unmount|listing|watch|inotify_add_watch"
 )
 # What a runtime itself calls, which no image needs to have.
-_OF_NODE = r"(?:runc|crun|runsc|youki|kata-runtime|conmon|apparmor_parser|newuidmap|newgidmap|fuse-overlayfs)[\"`]"
+_OF_NODE = (
+    r"(?:(?:docker-)?containerd(?:-shim[\w-]{0,40})?|(?:docker-)?runc|crun|runsc|youki|kata-runtime|conmon"
+    r"|apparmor_parser|newuidmap|newgidmap|fuse-overlayfs)[\"`]"
+)
 _COMMA = r",(?:cpuacct|cpu|net_prio|net_cls)\b"  # in the folder of two controllers of cgroup v1
 _PCI = r"(?<=/[0-9a-f]{4}):(?=[0-9a-f]{2}:)|(?<=/[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.)"  # /devices/0000:3b:02.1
 _PART = rf"{_COMMA}|{_PCI}"
