@@ -44,6 +44,7 @@ _SHOWN = {
     "Get-SmbGlobalMapping": "See the SMB mappings of the node.",
     "getent ": "Check whether this machine resolves the name.",
     "grep -rL cniVersion": "See which network configurations have no cniVersion.",
+    "grep -rn mtu": "See which MTU the network configurations set.",
     "grep -rn cniVersion": "See the versions of the network configurations.",
     "grep -w": "Check whether the kernel knows the file system.",
     "grep Seccomp": "Check whether seccomp is on.",
