@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kvdiag.analysis.finding_filters import at_last_day, is_sure_and_grave, requested_findings, window_problems
 from kvdiag.base.clock import is_age, is_unanchored
-from kvdiag.base.errors import InputError, UsageError, WindowError, skip_faults
+from kvdiag.base.errors import InputError, InputNote, UsageError, WindowError, skip_faults
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.processes import cores
 from kvdiag.events.raw_events import EventMatch
@@ -363,4 +363,14 @@ def read_with_notes(case: Case, note: Note) -> History:
             note(problem)
     if empty:
         raise empty[0]
+    for one in undated_notes(analysis.readings):
+        note(one)
     return analysis.history
+
+
+def undated_notes(readings: Iterable[Reading]) -> Iterator[InputNote]:
+    """Yield a note for each log whose lines have no dates: the times that are shown for them are assumed."""
+    for reading in readings:
+        if not reading.is_dated:
+            how = f" ({reading.clock})" if reading.clock else ""
+            yield InputNote(reading.source, f"no dates are in it; the times shown only put its lines in order{how}")

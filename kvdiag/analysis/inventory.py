@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvdiag.analysis.case import Case
+from kvdiag.analysis.case import Case, undated_notes
 from kvdiag.base.errors import InputError
 from kvdiag.history.ingest.log_reader import Progress
 from kvdiag.history.views.inventory import InventoryFilter, ends, rows, sort_rows, without_namesakes
@@ -40,4 +40,4 @@ def take_inventory(
         ends=ends(history, ""),
     )
     understood = any(reading.records for reading in analysis.readings)
-    return InventoryResult(inventory, tuple(case.problems), understood)
+    return InventoryResult(inventory, (*case.problems, *undated_notes(analysis.readings)), understood)

@@ -76,6 +76,12 @@ def skip_faults(source: str, problem: Callable[[InputError], None], line: int | 
         problem(UnexpectedError(source, describe_fault(error), line))
 
 
+class InputNote(InputError):  # noqa: N818 (it tells of no fault)
+    """Something to know about an input that was read as a whole; it changes no exit code."""
+
+    exit_code = 0
+
+
 class WindowError(InputError):
     """No input contains a line of the requested time."""
 
