@@ -19,7 +19,7 @@ _LOGGED = lazy_regex(
     r"(?: {1,4}\"?(?!err)[A-Za-z][\w.-]{1,40}\"?=(?:\"[^\"\n]{0,200}\"|[^\s\"]{1,200})){1,12} {0,4}\Z"
 )  # fields of a structured log behind that of the error
 _CLASS = lazy_regex(r": (?:unknown|failed precondition|invalid argument|unavailable|already exists)\Z")  # of an error
-_SAID_TWICE = lazy_regex(r"((?:[Nn]o such|not found|not exist|missing|[Ff]ail)[^:\n]{0,160}): not found\Z")
+_SAID_TWICE = lazy_regex(r"((?:[Nn]o such|not found|not exist|missing|[Ff]ail)[^\n]{0,160}): not found\Z")
 _DESC = lazy_regex(r"rpc error: code = \w{1,24} desc = ?")
 _NO_OUTPUT = lazy_regex(r"(?:,? {1,4}|\s{0,8})[Oo]utput: {0,4}\Z")  # of a program that printed nothing
 _HNS = lazy_regex(r" \{\"Success\":false[^\n]{0,600}\Z")  # repeats the words before it
@@ -74,6 +74,7 @@ _SEPARATOR = lazy_regex(
     r"(?<! to perform)(?<! on resource)(?<!UID in precondition)(?<!UID in object meta): (?!\}|\d{1,12}, )"
     r"|\bcaused \"|\"? \"?err(?:or)?\"?=\""
 )  # not within a quota, an answer of AWS IAM or a conflict, nor in a taint without a value: {example.org/a: }
+_FIELD_NAME = lazy_regex(r"\" (?:err|error|output|stderr)=\"")  # between a message and its error in a line of logfmt
 _YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _PLAIN_WORD = lazy_regex(r"(?<!\S)(?:[A-Za-z]{2}[A-Za-z']{0,30}(?![^\s:,.;])|\"[^\"\s]{1,80}\")")
@@ -113,7 +114,7 @@ def innermost_clause(text: str) -> str:
         return ""
     if place := _YAML_LINE.search(line[: max(0, line.rfind(parts[-1]))]):
         parts[-1] = place[0] + parts[-1]
-    return _bounded(_with_words(line, parts))
+    return _bounded(_FIELD_NAME.sub(": ", _with_words(line, parts)))
 
 
 def _with_words(line: str, parts: Sequence[str]) -> str:

@@ -99,6 +99,17 @@ def with_command(anatomy: ErrorAnatomy, dialect: Dialect) -> ErrorAnatomy:
     return anatomy._replace(check=command(dialect.expand(limited(anatomy.check, {})), {}))
 
 
+_OF_NODE_PLUGIN, _OF_CONTROLLER = "{logs:driver}", "{logs:controller}"
+_CONTROLLER_CALLS = frozenset(("attach", "detach", "provision", "delete", "snapshot"))
+_NODE_CALLS = frozenset(("stage", "publish", "unmount", "resize"))
+
+
+def _is_of_controller(anatomy: ErrorAnatomy) -> bool:
+    """Return whether a call to the driver's controller failed: then the pods of its node plug-in have no line of it."""
+    operations = frozenset(anatomy.operations)
+    return not operations.isdisjoint(_CONTROLLER_CALLS) and operations.isdisjoint(_NODE_CALLS)
+
+
 def with_check(rule: Rule, anatomy: ErrorAnatomy | None, dialect: Dialect) -> Rule:
     """Return the rule with the check of the cause as its first step; a step of its own with that command is moved.
 
@@ -107,6 +118,9 @@ def with_check(rule: Rule, anatomy: ErrorAnatomy | None, dialect: Dialect) -> Ru
     if anatomy is not None and anatomy.names_cause:
         kept = tuple(fix for fix in rule.fix if not fix.causes or anatomy.primitive in fix.causes)
         rule = rule._replace(fix=kept)
+    if anatomy is not None and _is_of_controller(anatomy):
+        moved = (fix._replace(run=fix.run.replace(_OF_NODE_PLUGIN, _OF_CONTROLLER)) for fix in rule.fix)
+        rule = rule._replace(fix=tuple(moved))
     if anatomy is None or not anatomy.check:
         return rule
     check = dialect.expand(anatomy.check).strip()

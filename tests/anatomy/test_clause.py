@@ -10,6 +10,14 @@ from kvdiag.anatomy.clause import innermost_clause
 @pytest.mark.parametrize(
     ("text", "clause"),
     [
+        ("Error: not found", "Error: not found"),
+        ("volume vol-1: not found", "volume vol-1: not found"),
+        ("no such image: shop/web: not found", "no such image: shop/web"),
+        ('"Unable to flush the chain" error="exit status 1"', "Unable to flush the chain: exit status 1"),
+        (
+            "Unknown switch: (null)\nwidget v0.4\nUsage:\n  widget [-a]\n  -d dry run, do not create",
+            "Unknown switch: (null)",
+        ),
         ("a: yaml: line 16: mapping values are not allowed here", "yaml: line 16: mapping values are not allowed here"),
         (
             "a: at line 16: mapping values are not allowed in this context",

@@ -15,6 +15,7 @@ from kvdiag.rules.selection import part_of
 from tests.patterns import library
 from tests.rules.one_rule import one_rule
 
+DIALECT = default_dialect()
 RULE = one_rule(events={"failed": Selector("failed", ("a.failed",))}, cause_from=("failed",))
 
 
@@ -142,6 +143,22 @@ def test_steps_for_a_cause(anatomy, texts):
     steps = (Fix("always"), Fix("missing", causes=("ENOENT",)), Fix("full", causes=("ENOSPC", "EDQUOT")))
     rule = with_check(one_rule(fix=steps), anatomy, default_dialect())
     assert [fix.text for fix in rule.fix] == texts
+
+
+@pytest.mark.parametrize(
+    ("operations", "logs"),
+    [
+        (("detach",), "{logs:controller}"),
+        (("provision", "snapshot"), "{logs:controller}"),
+        (("attach", "stage"), "{logs:driver}"),
+        (("publish",), "{logs:driver}"),
+        ((), "{logs:driver}"),
+    ],
+)
+def test_whose_log_a_step_reads(operations, logs):
+    """The pods of the node plug-in have no line of a call to the controller."""
+    rule = with_check(one_rule(fix=(Fix("Read.", "{logs:driver}"),)), ErrorAnatomy(operations=operations), DIALECT)
+    assert [fix.run for fix in rule.fix] == [logs]
 
 
 @pytest.mark.parametrize("rule", [rule for rule in library().rules if rule.cause_from], ids=lambda rule: rule.name)
