@@ -382,3 +382,16 @@ def test_a_path_that_a_container_may_not_use(kvdiag, tmp_path):
         "No rule matches. A line names a cause: access to /data/db is denied in the container: its user,"
     )
     assert "$ " not in done
+
+
+def test_a_path_of_an_unknown_program(kvdiag, tmp_path):
+    """Where nothing says whether it runs in a container, no command looks on the node for a path that nodes lack."""
+    path = tmp_path / "pasted.txt"
+    path.write_text("chmod: changing permissions of '/scripts/run.sh': Read-only file system\n")
+    done = " ".join(kvdiag("analyze", path).stdout.split())
+    assert "/scripts/run.sh is on a read-only file system: in a container mostly since readOnlyRootFilesystem" in done
+    assert "$ " not in done
+    path.write_text("/sbin/wrapper: line 5: can't create /etc/widget/env: Permission denied\n")
+    done = " ".join(kvdiag("analyze", path).stdout.split())
+    assert "access to /etc/widget/env is denied: owner and mode" in done
+    assert "$ ls -ldZ /etc/widget /etc/widget/env" in done

@@ -48,8 +48,18 @@ OF_USER = (
     "access to {} is denied in the container: its user, where the image expects root or another one (runAsUser, "
     "OpenShift's SCC), owner and mode of a volume, or SELinux"
 )
+OF_EITHER = {
+    "EACCES": "access to {} is denied: in a container mostly to its user (runAsUser, or the one of OpenShift's SCC), by "
+    "owner and mode of a volume, or by SELinux",
+    "EROFS": "{} is on a read-only file system: in a container mostly since readOnlyRootFilesystem is set, or the volume "
+    "is mounted read-only",
+}  # for a path that may be of a container or of the node
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
+NODE_FOLDERS = (
+    *("/boot/", "/dev/", "/etc/", "/lib/", "/mnt/", "/opt/", "/proc/", "/run/", "/sys/", "/usr/", "/var/"),
+    *("/host/", "/hostfs/", "/rootfs/"),
+)  # of the node, or of both; other folders, such as /data or /app, are mostly of a container
 DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
 _ENDED = lazy_regex(r"\bContainer (?:[-a-z0-9]{1,63} )?terminated: ")  # what follows is of the container
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
@@ -177,6 +187,15 @@ def in_container(anatomy: ErrorAnatomy, *, is_known: bool, is_klog: bool = False
     is_audited = is_klog and not is_known and anatomy.primitive in AUDITED and bool(anatomy.check)
     check, step = (AUDIT, CHECK) if is_audited else ("", "")
     return anatomy._replace(check=check, step=step)
+
+
+def of_unknown_program(anatomy: ErrorAnatomy) -> ErrorAnatomy:
+    """Return the error of a program that may be in a container, without a check of a path that nodes do not have."""
+    is_elsewhere = anatomy.object_kind in PATHS and anatomy.object.startswith("/")
+    if not is_elsewhere or anatomy.object.startswith(NODE_FOLDERS):
+        return anatomy
+    sentence = OF_EITHER.get(anatomy.primitive, "").format(anatomy.object)
+    return anatomy._replace(check="", step="", sentence=sentence or anatomy.sentence)
 
 
 def _is_of_driver(anatomy: ErrorAnatomy) -> bool:

@@ -29,7 +29,7 @@ def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 _HOST = r"\[[0-9a-fA-F:.%\w]{2,60}\]:\d{1,5}|[\w.-]{1,200}:\d{1,5}"
 _VERBS = (
-    "open|stat|lstat|statfs|mkdir|rmdir|unlinkat|read|write|remove|chmod|chown|lchown|readlink|openat|openat2|creat|"
+    "open|stat|lstat|statfs|create|mkdir|rmdir|unlinkat|read|write|remove|chmod|chown|lchown|readlink|openat|openat2|creat|"
     "rename|symlink|file|path|access|reading|directory|folder|writing file|unmount|listing|watch|inotify_add_watch"
 )
 # What a runtime itself calls, which no image needs to have.

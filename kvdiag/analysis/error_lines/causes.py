@@ -63,7 +63,11 @@ def _is_cause(anatomy: ErrorAnatomy | None) -> bool:
 def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     """Return the anatomy of the first line of a group, with the check as a command of the node's distribution."""
     from kvdiag.anatomy.decode import error_text
-    from kvdiag.anatomy.error import in_container, read_error  # 5 ms that a log without errors need not wait for
+    from kvdiag.anatomy.error import (
+        in_container,
+        of_unknown_program,
+        read_error,
+    )  # 5 ms that a log without errors need not wait for
 
     sample = group.sample.encode("utf-8", "replace")
     body = body_of(sample)
@@ -75,6 +79,8 @@ def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     is_klog = body.pid == 1
     if is_known or (not group.component and (is_klog or peel(sample).carrier in CONTAINED)):
         anatomy = in_container(anatomy, is_known=is_known, is_klog=is_klog)
+    elif not group.component:
+        anatomy = of_unknown_program(anatomy)
     return with_command(anatomy, dialect)
 
 
