@@ -49,10 +49,10 @@ OF_USER = (
     "OpenShift's SCC), owner and mode of a volume, or SELinux"
 )
 OF_EITHER = {
-    "EACCES": "access to {} is denied: in a container mostly to its user (runAsUser, or the one of OpenShift's SCC), by "
-    "owner and mode of a volume, or by SELinux",
-    "EROFS": "{} is on a read-only file system: in a container mostly since readOnlyRootFilesystem is set, or the volume "
-    "is mounted read-only",
+    "EACCES": "access to {} is denied: in a container mostly to its user (runAsUser, or the one of OpenShift's SCC), "
+    "by owner and mode of a volume, or by SELinux",
+    "EROFS": "{} is on a read-only file system: in a container mostly since readOnlyRootFilesystem is set, or the "
+    "volume is mounted read-only",
 }  # for a path that may be of a container or of the node
 OF_HOST = ("/host/", "/hostfs/")  # where agents in containers see the node: no paths of the node itself
 OF_NODE = ("/dev/", "/sys/", "/proc/")  # what the pod of a driver shares with the node, beside kubelet's folder
