@@ -117,7 +117,7 @@ _KERNEL_WORDS = (
 )
 _SYSTEMD_WORDS = (
     *(b"Failed ", b"failed state", b"repeated too quickly", b"Dependency failed", b"Watchdog timeout", b"imed out"),
-    *(b"Freezing execution", b"process exited, code=", b"OOM killer"),
+    *(b"Freezing execution", b"process exited, code=", b"OOM killer", b"restart counter is at "),
 )
 _ANYWHERE = (
     *(b"EXT4-fs ", b"Add. Sense: "),
