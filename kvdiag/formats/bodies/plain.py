@@ -69,7 +69,8 @@ _SYSTEMD = lazy_regex(
     rb"Failed to (?:start|mount|listen|reload|load|create|set up|activate) |Failed with result |Failed at step "
     rb"|entered failed state|Start request repeated too quickly|Dependency failed for |Watchdog timeout "
     rb"|timed out\. (?:Killing|Terminating|Aborting|Stopping)|operation timed out|Timed out waiting for (?!reply from )"
-    rb"|restart counter is at (?:[2-9]\d|\d{3,6})\b|Freezing execution|process exited, code=(?:killed|dumped|exited,? status=[1-9])|OOM killer"
+    rb"|restart counter is at (?:[2-9]\d|\d{3,6})\b"
+    rb"|Freezing execution|process exited, code=(?:killed|dumped|exited,? status=[1-9])|OOM killer"
 )
 _BUS = lazy_regex(rb"Failed to activate service '[^']{1,200}'")
 _KERNEL = lazy_regex(
