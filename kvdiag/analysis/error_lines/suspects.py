@@ -53,6 +53,7 @@ _MARKS: tuple[tuple[tuple[bytes, ...], re.Pattern[bytes] | None], ...] = (
     ((b"Z error ", b"Z panic ", b"Z warning "), None),  # of vSphere
     ((b"|WARN|", b"|ERR|", b"|EMER|"), None),  # of Open vSwitch
     ((b"] E [", b"] W [", b"] C ["), None),  # of GlusterFS
+    ((b" -1 ",), lazy_regex(rb"\d\d:\d\d[\d:.]{3,10}\S{0,6} [0-9a-f]{10,16} {1,2}-1 ")),  # of Ceph's daemons
     ((*(b"<" + badge for badge in _BADGES), b"<nwarn"), None),
     # logrus on a terminal, in colours; the same within JSON
     (tuple(word + esc for word in (b"WARN", b"ERRO", b"FATA", b"PANI") for esc in (b"\x1b[", rb"\u001b[")), None),

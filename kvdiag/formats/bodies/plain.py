@@ -61,6 +61,8 @@ _ABORTED = lazy_regex(
     rb"|thread '[^'\n]{1,100}' (?:\(\d+\) )?panicked at "
 )
 _CEPH = lazy_regex(rb" : cluster \[(?:(ERR|SEC)|WRN)\] ")
+# A daemon of Ceph; -1 is what it reports as an error, other numbers are levels of debug.
+_CEPH_DAEMON = lazy_regex(rb"(?:(?:debug )?\d{4}-\d\d-\d\d[T ][\d:.]{8,16}(?:[+-]\d{4}|Z)? )?[0-9a-f]{10,16} {1,2}-1 ")
 _LOGFMT = lazy_regex(
     rb"(?:\w{1,20}=(?:\"[^\"\n]{0,100}\"|[^\s\"]{1,100}) ){0,4}(?:level|lvl)=\"?"
     rb"(?i:(err|fatal|crit|panic|alert|emerg)|warn)"
@@ -126,7 +128,7 @@ def level(ident: str, text: bytes) -> Level | None:
     text = text[:_LOOKED_AT]
     if gopanic.is_start(text) or _ABORTED.match(text):
         return Level.FATAL
-    if _FAILED.search(text):
+    if _FAILED.search(text) or _CEPH_DAEMON.match(text):
         return Level.ERROR
     if ident in {KERNEL, "", AUDIT}:
         bad = _kernels(text)
