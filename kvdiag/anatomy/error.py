@@ -33,6 +33,7 @@ GONE = "the object is already gone, as expected of a removal"
 INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
+ANSWERS = frozenset(("CALICO_BGP",))  # causes in what a program answers to a probe; others are of what it serves
 PROBED = "exec"  # the operation of probes
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
 REMOVED = (
@@ -61,6 +62,10 @@ NODE_FOLDERS = (
     *("/host/", "/hostfs/", "/rootfs/"),
 )  # of the node, or of both; other folders, such as /data or /app, are mostly of a container
 DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
+_ANSWERED = lazy_regex(r"(?i)(?:liveness|readiness|startup) probe failed: |\"probe failed\" ")
+_BY_KUBELET = lazy_regex(  # what kubelet itself met when it called the program, or had a command run
+    r"(?:Get|Head) \"?https?://|dial tcp|HTTP probe failed|timeout: |context deadline|rpc error: |OCI runtime exec failed"
+)
 _ENDED = lazy_regex(r"\bContainer (?:[-a-z0-9]{1,63} )?terminated: ")  # what follows is of the container
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
 _IN_IMAGE = frozenset(("container_start", "exec"))
@@ -108,6 +113,9 @@ def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
     """
     record = without_position(record)
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
+    if _ANSWERED.search(record) and not _BY_KUBELET.match(text) and part.primitive not in ANSWERS:
+        quoted = part.quoted
+        return part._replace(primitive="", strength=0, object="", object_kind="", sentence=quoted, step="", check="")
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
     says_more = part.object and part.object == whole.object and whole.strength > part.strength
     says_more = says_more or (is_same and not part.object and whole.object and whole.object in text)

@@ -69,7 +69,24 @@ def test_the_record_may_say_more_of_the_same_object():
     line = f'OCI runtime create failed: starting container process caused: exec: "/app/run.sh": {part}'
     read = read_cause([event(1, "a.failed", line, error=part)]).anatomy
     assert read is not None
-    assert read.sentence == "the container image has no file /app/run.sh"
+    assert read.sentence.startswith("the container has no file /app/run.sh")
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("open /data/lock: no space left on device", "open /data/lock: no space left on device"),
+        ('Get "http://192.0.2.7:80/": dial tcp 192.0.2.7:80: connect: connection refused', "192.0.2.7:80: no program"),
+        ("calico/node is not ready: BGP not established with 192.0.2.8", "there is no BGP session of Calico"),
+    ],
+)
+def test_the_answer_of_a_program_to_a_probe_is_quoted(answer, says):
+    """What it says is of what it serves; only what kubelet met itself, and Calico's own words, name a cause."""
+    line = f"Warning  Unhealthy  5s  kubelet  Readiness probe failed: {answer}"
+    read = read_cause([event(1, "a.failed", "", message=answer)._replace(texts=(line.encode(),))]).anatomy
+    assert read is not None
+    assert says in read.sentence
+    assert bool(read.check) == (says != answer)
 
 
 def test_several_errors_with_a_cause():

@@ -41,8 +41,9 @@ _GOES_ON = lazy_regex(
     r"|(?!retrying|exiting|aborting|giving|failing|stopping|waiting|missing|including|refusing|rejecting)[a-z]{2,20}ing\b"
     r"|(?:default|continue|fall back|ignore|proceed|use|skip|create|issue)(?:d|s|ped)?\b))"
 )
-# What a person writes about a log.
+# What a person writes about a log, or in a script.
 _BY_A_PERSON = lazy_regex(
+    r"(?:if |for |while |then |echo |RUN |[^\n]{0,400}?[;&|] {0,4}(?:then )?echo [\"'])|"
     r"(?:(?:I|We|My|Our|You|However|Also|But|So|Now|Before|After|While),? [a-z]|(?:Hi|Hello|Hey)\b)"
     r"|[^\n]{0,400}?(?:^|[ ,.(])(?:I|I'm|I've|I'd|my|we|our) [a-z]"
 )

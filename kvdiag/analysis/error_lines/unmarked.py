@@ -56,17 +56,18 @@ class ShortText:
         self._lines = list(_lines(block)) if self._room >= 0 and (self._is_only or not self._is_log) else ()
         self._levels |= {line.level for line in self._lines if line.message}
         wanted = (line for line in self._lines if line.is_of_program or line.is_apart or not self._is_log)
-        return ((line.place, _level(line.message)) for line in wanted if is_failure(line.message))
+        return ((line.place, self._level(line)) for line in wanted if is_failure(line.message))
+
+    def _level(self, line: _Line) -> Level:
+        """Return the level of a failure: what stands beside a log says less than an error of that log."""
+        is_beside = self._is_log and not line.is_of_program
+        return Level.WARNING if is_beside or line.message.startswith(_WARNED) else Level.ERROR
 
     def others(self) -> Iterator[Place]:
         """Yield the failures of the last block that no level marks; of level debug only where all lines are."""
         is_debug = self._levels - {None} == {Level.DEBUG}
         wanted = (line for line in self._lines if is_debug or line.level is not Level.DEBUG)
         return (line.place for line in wanted if self._is_only and is_failure(line.message))
-
-
-def _level(message: str) -> Level:
-    return Level.WARNING if message.startswith(_WARNED) else Level.ERROR
 
 
 def _is_log(block: Block) -> bool:

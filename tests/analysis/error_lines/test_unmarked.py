@@ -70,6 +70,8 @@ OTHERS = [
     "[preflight] Running pre-flight checks",
     "note: this path does not exist yet",
     "After the upgrade the volume failed with an error that I could not find.",
+    'if ! mount /data; then echo "mount failed: exit 32"; fi',
+    "RUN apk add curl || echo failed to install: curl",
     "We have set the proxy: it failed with our old image",
     "PLAY RECAP: ok=3 changed=1 unreachable=0 failed=0",
 ]
@@ -169,7 +171,7 @@ def test_a_line_that_follows_no_record_is_read_beside_others():
     """What a person pasted above a table or in a paragraph of its own; below a record it may be a part of that."""
     line, row = "failed to find disk by lun 3", "Normal  Pulled  5s  kubelet  Container image already present"
     assert told(f"{line}\n{row}\n") == [(line[:20], Level.ERROR)]
-    assert told(f"{STARTED}\n\n{line}\n") == [(line[:20], Level.ERROR)]
+    assert told(f"{STARTED}\n\n{line}\n") == [(line[:20], Level.WARNING)]
     assert [words for words, _ in told(f"{WORSE}\n{line}\n")] == ["volumegroup: retryin"]
 
 
