@@ -64,7 +64,8 @@ NODE_FOLDERS = (
 DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
 _ANSWERED = lazy_regex(r"(?i)(?:liveness|readiness|startup) probe failed: |\"probe failed\" ")
 _BY_KUBELET = lazy_regex(  # what kubelet itself met when it called the program, or had a command run
-    r"(?:Get|Head) \"?https?://|dial tcp|HTTP probe failed|timeout: |context deadline|rpc error: |OCI runtime exec failed"
+    r"(?:Get|Head) \"?https?://|dial tcp|HTTP probe failed|timeout: |context deadline|rpc error: "
+    r"|OCI runtime exec failed"
 )
 _ENDED = lazy_regex(r"\bContainer (?:[-a-z0-9]{1,63} )?terminated: ")  # what follows is of the container
 _LOOPBACK = lazy_regex(r"\[?(?:127\.|::1\b|localhost\b)")
