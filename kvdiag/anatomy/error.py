@@ -62,7 +62,7 @@ NODE_FOLDERS = (
     *("/host/", "/hostfs/", "/rootfs/"),
 )  # of the node, or of both; other folders, such as /data or /app, are mostly of a container
 DEVICES = tuple(f"/dev/{name}/" for name in ("disk", "mapper", "block", "longhorn", "drbd", "zvol", "rbd", "pxd"))
-_ANSWERED = lazy_regex(r"(?i)(?:liveness|readiness|startup) probe failed: |\"probe failed\" ")
+_ANSWERED = lazy_regex(r"(?i)probe failed(?:: |\"? probetype=(?:.*output=\"?)?)")
 _BY_KUBELET = lazy_regex(  # what kubelet itself met when it called the program, or had a command run
     r"(?:Get|Head) \"?https?://|dial tcp|HTTP probe failed|timeout: |context deadline|rpc error: "
     r"|OCI runtime exec failed"
@@ -104,7 +104,16 @@ def read_error(
         quoted=quoted,
         sentence=quoted,
     )
-    return _with_cause(anatomy, found, found.hit, level, known) if found.hit else anatomy
+    hit = found.hit
+    is_named = hit is not None and (hit.primitive.id in ANSWERS or not _is_answer(flat, whole))
+    return _with_cause(anatomy, found, hit, level, known) if hit and is_named else anatomy
+
+
+def _is_answer(text: str, record: str) -> bool:
+    """Return whether a program answered so to a probe: then it is about what the program serves, not about the node."""
+    asked = _ANSWERED.search(record)
+    answered = _ANSWERED.search(text)
+    return asked is not None and _BY_KUBELET.match(text, answered.end() if answered else 0) is None
 
 
 def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
@@ -114,9 +123,6 @@ def read_part(text: str, record: str, program: str) -> ErrorAnatomy:
     """
     record = without_position(record)
     part, whole = read_error(text, context=record, program=program), read_error(record, program=program)
-    if _ANSWERED.search(record) and not _BY_KUBELET.match(text) and part.primitive not in ANSWERS:
-        quoted = part.quoted
-        return part._replace(primitive="", strength=0, object="", object_kind="", sentence=quoted, step="", check="")
     is_same = whole.primitive == part.primitive and part.object in {"", whole.object}
     says_more = part.object and part.object == whole.object and whole.strength > part.strength
     says_more = says_more or (is_same and not part.object and whole.object and whole.object in text)
