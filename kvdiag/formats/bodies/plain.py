@@ -164,7 +164,7 @@ def _placed(text: bytes) -> Level | None:
     if first:
         return Level.ERROR if first[1] else Level.WARNING
     for _ in range(_TOKENS + 1):
-        found = _LEVEL.match(text, at)
+        found = _LEVEL.match(text, at) or (_FIRST.match(text, at) if text.endswith(b"]: ", 0, at) else None)
         if found:
             return Level.ERROR if found.lastindex else Level.WARNING
         token = _TOKEN.match(text, at)

@@ -201,6 +201,7 @@ def test_programs_of_the_node_come_first(errors_of):
         ("debug 2024-03-12T08:15:00.123+0000 7f1b2c3d4e5f  1 bluestore(/a) _mount path /a", None),
         ("Mar 12 08:15:00 n1 systemd[1]: widget.service: Scheduled restart job, restart counter is at 812.", Level.ERROR),
         ("Mar 12 08:15:00 n1 systemd[1]: widget.service: Scheduled restart job, restart counter is at 3.", None),
+        ("node-1 widget[2201]: Error: it is gone", Level.ERROR),
         ("kube-system widget-s5mh2 widget modinfo: ERROR: Module openvswitch not found.", Level.ERROR),
         ("1.7102313e+09\tERROR\tcontrollers.Upgrade\tFailed to reconcile\t{}", Level.ERROR),
         ("2024/03/12 08:15:00 Error: it is gone", Level.ERROR),
