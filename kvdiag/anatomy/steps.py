@@ -35,7 +35,7 @@ _SHOWN = {
     "ceph ": "Ask the Ceph cluster.",
     "containerd --version": "See the version of containerd.",
     "crun --version": "See the version of crun.",
-    "cut -c": "Read the begin of each line of the file.",
+    "cut -c": "Read the start of each line of the file.",
     "date": "Check whether the clock of this machine is right.",
     "df ": "See how full the file systems are.",
     "dmsetup ": "See the devices of the device mapper.",

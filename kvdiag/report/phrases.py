@@ -165,7 +165,7 @@ def first_check(report: Report) -> Fix | None:
     return Fix(anatomy.step, anatomy.check) if anatomy and anatomy.check else None
 
 
-_FATAL = lazy_regex(r".{0,60}?\bFATAL?\b")  # a program's own word at the begin of its line
+_FATAL = lazy_regex(r".{0,60}?\bFATAL?\b")  # a program's own word at the start of its line
 
 
 def _first_error(report: Report) -> tuple[str, ErrorAnatomy | None]:

@@ -62,12 +62,9 @@ def _is_cause(anatomy: ErrorAnatomy | None) -> bool:
 
 def anatomy_of(group: ErrorGroup, dialect: Dialect) -> ErrorAnatomy:
     """Return the anatomy of the first line of a group, with the check as a command of the node's distribution."""
+    # 5 ms that a log without errors need not wait for
     from kvdiag.anatomy.decode import error_text
-    from kvdiag.anatomy.error import (
-        in_container,
-        of_unknown_program,
-        read_error,
-    )  # 5 ms that a log without errors need not wait for
+    from kvdiag.anatomy.error import in_container, of_unknown_program, read_error
 
     sample = group.sample.encode("utf-8", "replace")
     body = body_of(sample)
