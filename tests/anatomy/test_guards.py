@@ -22,7 +22,7 @@ START = "failed to create shim task: OCI runtime create failed: runc create fail
         ("[failed to set up pod: no IP addresses available, failed to release: database is locked]", "IP_POOL"),
         ("no IP addresses available: database is locked", "LOCK"),
         ("failed to parse file /srv/x.json: EOF", "JSON_CUT"),
-        ("error reading from server: EOF", "EOF"),
+        ("error reading from server: EOF", "SERVER_CLOSED"),
         ("inotify_add_watch /srv/x: no space left on device", "INOTIFY"),
         ("write /srv/x: no space left on device", "ENOSPC"),
         ("Throttling request took 1.2s, request: GET:https://192.0.2.1:6443/api/v1/nodes", "CLIENT_THROTTLE"),
