@@ -84,7 +84,7 @@ def test_a_secret_in_an_error(kvdiag, tmp_path):
 
 def test_an_unknown_error_has_its_cause(kvdiag, tmp_path, report):
     """A group that nothing explains is followed by its cause in text, Markdown, JSON and the page."""
-    sentence = "connection refused by 192.0.2.5:2379: no program or endpoint listens there; etcd"
+    sentence = "connection refused by 192.0.2.5:2379, etcd: no program or endpoint listens there"
     read = report(log_of(REFUSED))
     group = read["errors"]["groups"][0]
     assert group["anatomy"]["sentence"] == sentence
@@ -93,7 +93,7 @@ def test_an_unknown_error_has_its_cause(kvdiag, tmp_path, report):
     for output in ("text", "html"):
         assert f"Cause: {sentence}" in kvdiag("analyze", "-o", output, tmp_path / "kubelet.log").stdout
     assert (
-        "no program or endpoint listens there; etcd"
+        "192.0.2.5:2379, etcd: no program or endpoint listens there"
         in kvdiag("analyze", "-o", "markdown", tmp_path / "kubelet.log").stdout
     )
     assert f"Cause: {sentence}" in kvdiag("errors", tmp_path / "kubelet.log").stdout

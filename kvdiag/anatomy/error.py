@@ -46,7 +46,7 @@ REMOVED = (
 CALL = 12  # characters of `connect: ` and `exit status 1: `, which say nothing more
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
-AUDITED, AUDIT = frozenset(("EACCES", "EPERM")), "{host} ausearch -m avc,seccomp -ts recent"  # of any container
+AUDITED, AUDIT = "EACCES", "{host} ausearch -m avc -ts recent"  # of any container
 OF_USER = (
     "access to {} is denied in the container: its user, where the image expects root or another one (runAsUser, "
     "OpenShift's SCC), owner and mode of a volume, or SELinux"
@@ -201,7 +201,7 @@ def in_container(anatomy: ErrorAnatomy, *, is_known: bool, is_klog: bool = False
         return anatomy
     if anatomy.primitive == "EACCES" and anatomy.object_kind == "path" and is_inside and not is_known:
         anatomy = anatomy._replace(sentence=OF_USER.format(anatomy.object))
-    is_audited = is_klog and not is_known and anatomy.primitive in AUDITED and bool(anatomy.check)
+    is_audited = is_klog and not is_known and anatomy.primitive == AUDITED and bool(anatomy.check)
     check, step = (AUDIT, CHECK) if is_audited else ("", "")
     return anatomy._replace(check=check, step=step)
 

@@ -29,7 +29,6 @@ _SHOWN = {
     "{ctr} plugins": "See which plug-ins containerd has loaded.",
     "aa-status": "See which AppArmor profiles are loaded.",
     "ausearch": "See what SELinux denied.",
-    "ausearch -m avc,seccomp": "See what SELinux and seccomp denied.",
     "aws ec2 describe-subnets": "See how many addresses are free in each subnet.",
     "cat ": "Read the file.",
     "ceph ": "Ask the Ceph cluster.",

@@ -1,6 +1,6 @@
 """Print error lines that no finding explains: a section of the report, and the output of `kvdiag errors`.
 
-Not explained: 797 error lines in 25 groups (4 known to be harmless)
+Not explained by a rule: 797 error lines in 25 groups (4 known to be harmless)
   ongoing  kubelet.go:2916  651×  08:09–09:03
     kubelet.log:17  Container runtime network not ready networkReady=NetworkReady=false reason:NetworkPluginNotReady …
 """
@@ -38,7 +38,7 @@ def draw_errors(errors: ErrorsText, screen: Screen, *, folder: str = "", is_shor
     if errors.groups:
         left = len(errors.groups) - len(errors.groups[:most])
         all_of_them = "; all: kvdiag errors" if left and is_short else ""
-        screen.text(f"Not explained: {_sum(errors)}{all_of_them}", style="bold")
+        screen.text(f"Not explained by a rule: {_sum(errors)}{all_of_them}", style="bold")
         above = {group.line.place for _, groups in _of_stuck(errors, is_all=is_all) for group in groups}
         _draw_groups(errors.groups[:most], screen, folder, is_short=is_short and not is_all, above=above)
         if left and not is_short:
@@ -132,16 +132,21 @@ def _draw_groups(
 
     `above` are the places of lines that were drawn already, with their causes.
     """
-    cells = [(group.state, group.where, f"{group.count}×", group.when) for group in groups]
+    times = [f"{group.count}×" for group in groups]
+    cells = [
+        (group.state, group.where, "" if group.state == "once" else count, group.when)
+        for group, count in zip(groups, times, strict=True)
+    ]
     widths = [max((len(row[column]) for row in cells), default=0) for column in range(4)]
-    for group, (state, where, count, span) in zip(groups, cells, strict=True):
+    for group, count, row in zip(groups, times, cells, strict=True):
         if is_short:
-            margin = f"  {count:>{widths[2]}}  "
+            margin = f"  {count:>{max(map(len, times))}}  "
             _draw_sample(group, screen, folder, margin=margin, most=LINES_BESIDE)
             _draw_cause(group, screen, len(margin) + 2)
             continue
         reason = f"  [{group.reason}]" if group.reason else ""
-        head = f"  {state:{widths[0]}}  {where:{widths[1]}}  {count:>{widths[2]}}  {span:{widths[3]}}{reason}"
+        columns = (f"{text:{width}}" for text, width in zip(row, widths, strict=True) if width)
+        head = f"  {'  '.join(columns)}{reason}"
         if group.line.place in above:
             screen.line(Piece(f"{head.rstrip()}  (above)"))
             continue

@@ -173,7 +173,7 @@ def error_text(group: ErrorGroup, undated: UndatedLogs, *, redact: bool) -> Erro
     )
     return ErrorText(
         state=_state(group),
-        where=clean(group.where or author or group.origin.source.rpartition("/")[2], redact=redact),
+        where=clean(group.where or author, redact=redact),
         count=group.count,
         when=short_span(group.begins, group.ends, undated_in([group.origin], group.sources, undated)),
         reason=clean(group.explained_by or group.benign, redact=redact),

@@ -85,7 +85,7 @@ def _foot(report: ReportText) -> Iterator[str]:
             yield f"- {code(group.line.place)} {code(group.line.message)}{cause}"
     if groups := len(report.errors.groups):
         rest = f"{count_noun(report.errors.rest, report.errors.noun)} in {count_noun(groups, 'group')}"
-        yield from ("", f"Not explained: {rest}; see `kvdiag errors`.")
+        yield from ("", f"Not explained by a rule: {rest}; see `kvdiag errors`.")
         for group in report.errors.groups[:MOST_CAUSES]:
             if group.cause:
                 yield f"- {group.count}× {code(group.where)}: {escape_markdown(short_ids(group.cause))}"

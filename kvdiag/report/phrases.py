@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
-from kvdiag.base.clock import CLOCKS_DIFFER, MINUTE, format_duration
+from kvdiag.base.clock import CLOCKS_DIFFER, MINUTE, SECOND, format_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.versions import format_range, read_range
 from kvdiag.formats.authors import DRIVER, SIDECARS
@@ -251,7 +251,8 @@ def input_summary(readings: Sequence[Reading], folder: str) -> str:
     """Return the number of logs and lines, and the time span that they cover."""
     logs = readings[0].source if len(readings) == 1 else f"{len(readings)} logs{f' in {folder}' if folder else ''}"
     span = read_span(readings)
-    return f"{logs}: {sum(reading.lines for reading in readings)} lines{f', {span}' if span else ''}"
+    lines = count_noun(sum(reading.lines for reading in readings), "line")
+    return f"{logs}: {lines}{f', {span}' if span else ''}"
 
 
 def input_lines(report: Report, *, is_all: bool) -> Iterator[str]:
@@ -271,7 +272,7 @@ def input_lines(report: Report, *, is_all: bool) -> Iterator[str]:
     for reading in poor if is_all else poor[:MOST_NAMED]:
         how = "not read" if reading.format == "text" else "not recognized"
         unread = f", {reading.unread} {how}" if reading.unread else ""
-        yield f"{reading.source}: {reading.lines} lines, {reading.component or reading.format}{unread}"
+        yield f"{reading.source}: {count_noun(reading.lines, 'line')}, {reading.component or reading.format}{unread}"
     if not is_all and len(poor) > MOST_NAMED:
         yield f"and {len(poor) - MOST_NAMED} more of which little was understood; -v lists them"
     clocks: dict[str, list[str]] = defaultdict(list)
@@ -345,4 +346,6 @@ def format_doubt(doubt: Doubt, undated: Undated | None = None) -> str:
         values["component"] = "container runtime"  # which one the node has may be unknown
     if undated is not None and undated.scale is Scale.AGE:
         return _OF_ROWS.get(doubt.reason, SENTENCES[doubt.reason]).format_map(values)
+    if doubt.reason is DoubtReason.ENDS_SOON and doubt.took < SECOND:
+        return f"the {doubt.component} log ends there, at {values['at']}".replace("  ", " ")
     return SENTENCES[doubt.reason].format_map(values).replace("  ", " ")  # a component may be unknown

@@ -7,6 +7,7 @@ snap.microk8s.daemon-kubelite`, on Talos a talosctl command. The commands of eac
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -14,6 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kvdiag.base.cache import cached, digest
+from kvdiag.base.clock import HOUR, MINUTE, parse_duration, to_datetime
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import may_be_same_node
@@ -42,6 +44,7 @@ MOST_CHARACTERS = 2000  # of an event's line
 MOST_TURNS = 8  # rounds of replacement, as a command may contain placeholders of others
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
 _PLACEHOLDER_LIKE = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # has the form of a command placeholder, not of a slot
+_JOURNAL_SINCE = lazy_regex(r"\{journal:([a-z]+) since (\d+[hms])\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
 WITHOUT_DOCKERSHIM = 24  # minor version of kubelet that removed dockershim
@@ -94,6 +97,16 @@ class Dialect(NamedTuple):
                 break
             text = expanded
         return text
+
+    def expand_at(self, text: str, span: tuple[int, int]) -> str:
+        """Return the text expanded; a log that is read since some time ago is read around this time instead."""
+
+        def around(part: re.Match[str]) -> str:
+            stamps = (span[0] - (parse_duration(part[2]) or HOUR), span[1] + MINUTE)
+            since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
+            return self.expand(f"{{between:{part[1]}}}", {"since": since, "until": until})
+
+        return self.expand(_JOURNAL_SINCE.sub(around, text))
 
     def of_rule(self, rule: Rule) -> Dialect:
         """Return the commands for a finding of the rule: none that need a pod on a node whose kubelet does not run."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from kvdiag.base.clock import format_duration
 from kvdiag.base.regex import lazy_regex
@@ -67,6 +67,7 @@ NO_TIME = format_duration(0)
 SOME_TIME = "some time"  # that the logs do not show
 MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
 REMARK = "# "  # in front of what a system without such a command says instead, as Windows
+LONGEST_USE = 120  # characters of a command that is shown with the names of its values in their places
 LONGEST_VALUE = 600  # characters of log text inside a sentence
 
 
@@ -210,23 +211,22 @@ def command(text: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: shlex.quote(values.get(slot[1]) or f"<{slot[1]}>"), text).strip()
 
 
-def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
+def fixes(
+    rule: Rule, values: Mapping[str, str], dialect: Dialect, span: tuple[int, int] | None = None
+) -> Iterator[Fix]:
     """Yield the rule's steps for this finding, with the commands of the node's distribution.
 
     If the logs do not show a value that a command needs, the step has the command that finds the value instead; a
-    command that changes something is withheld.
+    command that changes something is withheld. `span` is the time of the finding, for the logs that a command reads.
     """
+    expand = dialect.expand if span is None else partial(dialect.expand_at, span=span)
     known = {name: value for name, value in values.items() if not (name in _NODES and is_unnamed(value))}
     for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
-        text, run, after = (dialect.expand(part) for part in fix[:3])
+        text, run, after = (expand(part) for part in fix[:3])
         run, missing = limited(run, known), _missing_slots(limited(run, known), known)
         finder = dialect.expand(FINDERS.get(missing[0], "")) if missing and not after else ""
         withheld = "" if finder else _withheld_reason(run, known)
-        more = (
-            f" The lines of this finding do not give one clear {_join_names(missing)}; this lists all:"
-            if finder
-            else ""
-        )
+        more = _listed(run, missing) if finder else ""
         filled = "" if withheld else command(finder or run, known)
         if filled.startswith(REMARK):
             filled, withheld = "", filled.removeprefix(REMARK).partition(" | ")[0]
@@ -236,6 +236,13 @@ def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[F
             after=sentence(after, values),
             withheld=withheld,
         )
+
+
+def _listed(run: str, missing: Sequence[str]) -> str:
+    """Return what a step says of the command that lists the values: which it lists, and what they are for."""
+    whole = _SLOT.sub(lambda slot: slot[1].upper() if slot[1] in missing else slot[0], run)
+    use = f", for “{whole.strip()}”" if len(whole) <= LONGEST_USE and not _SLOT.search(whole) else ""
+    return f" The lines of this finding do not give one clear {_join_names(missing)}; this lists all{use}:"
 
 
 def _missing_slots(run: str, values: Mapping[str, str]) -> list[str]:

@@ -6,7 +6,7 @@ takes as long as to find them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from kvdiag.base.regex import lazy_regex
 from kvdiag.model.error_anatomy import ErrorAnatomy
 from kvdiag.model.event import Event, is_unnamed
 from kvdiag.model.report import Evidence, FindingTexts
-from kvdiag.model.rule import Rule
+from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity, History
 from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.absence import run_values
@@ -26,6 +26,7 @@ from kvdiag.rules.ending import End
 from kvdiag.rules.fill import ANY_DRIVER, SOME_TIME, fixes, headings, sentence, slot_values
 
 _STAGED = lazy_regex(r"[0-9a-f]{64}")  # the folder of a staging path: a hash of the handle, and no volume's name
+BEFORE = 10 * MINUTE  # a call that failed may have begun this long before its error
 MOST = 64  # findings whose texts are kept: an output asks several times for those of one finding
 
 
@@ -100,9 +101,7 @@ class LazyTexts:
         return FindingTexts(
             says=self._says(values),
             cause=sentence(dialect.expand(rule.cause), values),
-            fix=tuple(
-                fix for fix in fixes(steps, self._command_values(values), dialect) if inputs.changes or not fix.after
-            ),
+            fix=tuple(fix for fix in self._fixes(steps, values, dialect) if inputs.changes or not fix.after),
             bugs=tuple(known_bugs(rule, history.versions, node, values, inputs.span[0], bound=inputs.bound)),
             heading=title,
             row=row,
@@ -136,12 +135,14 @@ class LazyTexts:
         values["lasted"] = SOME_TIME if ends is None else format_duration((inputs.end.at or ends) - begins)
         return values | cause_values(self._read_cause(), values["text"])
 
-    def _command_values(self, values: Mapping[str, str]) -> dict[str, str]:
-        """Return the values with those that only commands have: a word for any driver, and a time if it is known."""
-        more = {"driver_sign": values.get("driver") or ANY_DRIVER}
-        if any(self._inputs.history.has_date(row.event) for row in self._inputs.evidence):
-            more["since_time"] = rfc3339(self._inputs.span[0] - MINUTE, "seconds")
-        return {**values, **more}
+    def _fixes(self, steps: Rule, values: Mapping[str, str], dialect: Dialect) -> Iterator[Fix]:
+        """Return the steps; commands have a word for any driver, and the time of the finding if it is known."""
+        begins, ends = self._inputs.span
+        values = {**values, "driver_sign": values.get("driver") or ANY_DRIVER}
+        if not any(self._inputs.history.has_date(row.event) for row in self._inputs.evidence):
+            return fixes(steps, values, dialect)
+        values["since_time"] = rfc3339(begins - BEFORE, "seconds")
+        return fixes(steps, values, dialect, (begins, begins if ends is None else ends))
 
     def _says(self, values: Mapping[str, str]) -> str:
         rule, end = self._inputs.rule, self._inputs.end

@@ -36,7 +36,7 @@ def verdicts(told: Report) -> dict[str, Verdict]:
 DRIVER_LOG = (
     "kubectl get pods -A --no-headers -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,SPEC:.spec"
     " --field-selector spec.nodeName=worker-1 | grep -F -e hostpath.csi.k8s.io | while read -r ns pod _; do"
-    ' kubectl logs -n "$ns" "$pod" --all-containers --timestamps --since-time=2026-11-20T20:38:21Z; done'
+    ' kubectl logs -n "$ns" "$pod" --all-containers --ignore-errors --prefix --timestamps --since-time=2026-11-20T20:38:21Z; done'
 )
 
 

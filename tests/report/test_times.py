@@ -23,7 +23,7 @@ DATE = re.compile(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d")
     [
         (AGES, "2 times, from 12m to 9m before the rows were printed.", "3 lines, ages, no dates"),
         (UPTIMES, "2h5m after boot", "2 lines, uptimes, no dates"),
-        (NO_TIMES, " Once. ", "1 lines"),
+        (NO_TIMES, " Once. ", "1 line"),
     ],
     ids=["ages", "uptimes", "no times"],
 )

@@ -320,7 +320,7 @@ def test_fixes_and_their_slots():
 ATTACHER = (
     "kubectl get pods -A --no-headers -o custom-columns=NS:.metadata.namespace,POD:.metadata.name,SPEC:.spec"
     " | grep -F -e csi-attacher | while read -r ns pod _; do"
-    ' kubectl logs -n "$ns" "$pod" --all-containers --timestamps; done'
+    ' kubectl logs -n "$ns" "$pod" --all-containers --ignore-errors --prefix --timestamps; done'
 )
 
 
