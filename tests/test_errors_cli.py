@@ -395,3 +395,27 @@ def test_a_path_of_an_unknown_program(kvdiag, tmp_path):
     done = " ".join(kvdiag("analyze", path).stdout.split())
     assert "access to /etc/widget/env is denied: owner and mode" in done
     assert "$ ls -ldZ /etc/widget /etc/widget/env" in done
+
+
+UNIT_EXIT = """\
+Jul 15 03:49:33 worker-1 kubelet[2201]: E0715 03:49:33.100000    2201 run.go:72] "command failed" err="{error}"
+Jul 15 03:49:33 worker-1 systemd[1]: {unit}.service: Main process exited, code=exited, status=1/FAILURE
+Jul 15 03:49:33 worker-1 systemd[1]: {unit}.service: Failed with result 'exit-code'.
+"""
+
+
+@pytest.mark.parametrize(
+    ("unit", "error", "listed"),
+    [
+        ("kubelet", "failed to parse kubelet flag: unknown flag: --foo", False),
+        ("snapd", "failed to parse kubelet flag: unknown flag: --foo", True),
+    ],
+    ids=["of kubelet", "of another program"],
+)
+def test_the_exit_of_a_unit_is_part_of_the_finding(kvdiag, tmp_path, unit, error, listed):
+    """What systemd says of the exit of kubelet is explained by the finding that kubelet exits."""
+    path = tmp_path / "node.log"
+    path.write_text(UNIT_EXIT.format(unit=unit, error=error), "utf-8")
+    done = kvdiag("analyze", path).stdout
+    assert "exits" in done
+    assert (f"{unit}.service: " in done) is listed

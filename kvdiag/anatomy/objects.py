@@ -113,6 +113,7 @@ KINDS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         r"failed to run ([\w./-]{1,80})(?: [^:\n]{1,80})?: signal: ",
         r"executable file not found in \$PATH\. ([\w.-]{2,40}) output:",
         r"(?:line \d{1,5}|\b(?:ba)?sh): ([\w./-]{1,80}): command not found",
+        r"(?:can't execute|env:) [\"'`]([\w./-]{1,80})[\"'`]: [Nn]o such file",
         r"exec [\"`]?(/[^\s\"`:]{2,160})",
     ),
     "loader": _compiled(

@@ -367,7 +367,7 @@ def _best_line(finding: Finding, lines: Sequence[LineText], reason: str) -> Line
     """The line that shows the fault best: one of those that are counted, with the words of the sentence, and short."""
     healing = finding.rule.healed.by if finding.rule.healed else ()
     pairs = list(zip(finding.evidence, lines, strict=True))
-    of_fault = [pair for pair in pairs if pair[0].step not in healing]
+    of_fault = [pair for pair in pairs if pair[0].step not in {*healing, *finding.rule.shows}]
     counted = [pair for pair in of_fault if pair[0].step == finding.rule.counts] or of_fault or pairs
     best = min(counted, key=lambda pair: (reason not in pair[1].message, len(pair[1].message)), default=None)
     return best[1] if best else None

@@ -21,6 +21,7 @@ from kvdiag.model.timeline import Entity
 from kvdiag.rules.distribution import Dialect, is_placeholder
 
 _UNWATCHED = lazy_regex(r"object \"([-a-z0-9]{1,63})\"/\"[^\"\n]{1,253}\" not registered")
+_PROVISIONED = lazy_regex(r"\bpvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _LIMITS = lazy_regex(r" --field-selector spec\.nodeName=\{(node)\}| --since-time=\{(since_time)\}")
@@ -87,6 +88,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     values.update(_names_of_pod({event.ref("pod") for event in evidence} - {""}))
     if not values.get("namespace") and (objects := {one for event in evidence for one in _objects_in(event)}):
         values |= {"namespace": objects.pop()} if len(objects) == 1 else {}
+    if not values.get("spec_name") and len(volumes := {one for event in evidence for one in _volumes_in(event)}) == 1:
+        values["spec_name"] = volumes.pop()
     if not values.get("target_path"):
         values.update(ref for event in evidence for ref in mounts_in(event.logged))
     values["text"] = next((values[name] for name in ("error", "reason", "message") if values.get(name)), "")
@@ -104,6 +107,11 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
 def _objects_in(event: Event) -> list[str]:
     """Return the namespaces of the objects that kubelet does not watch: `object "shop"/"app" not registered`."""
     return _UNWATCHED.findall(event.value("error"))
+
+
+def _volumes_in(event: Event) -> list[str]:
+    """Return the names of provisioned volumes in an error: `volume pvc-… is not ready for workloads`."""
+    return _PROVISIONED.findall(event.value("error"))
 
 
 def _often(count: int, span: str) -> str:

@@ -363,3 +363,28 @@ def test_the_mount_point_that_a_line_shows_is_in_the_commands():
     assert command("findmnt --mountpoint {target_path}", said) == f"findmnt --mountpoint '{flex}'"
     said = slot_values(entity, [event(1)._replace(texts=[f"{flex}: busy, {csi}: busy".encode()])], 1, 0, 0)
     assert "target_path" not in said
+
+
+def test_the_volume_in_an_error_is_used_in_commands():
+    """A provisioned volume that only the error names is the one that a command is about; of two volumes neither is."""
+    one, two = (f"pvc-c83bb7b3-3c88-4472-ab65-5dd717bafdb{number}" for number in (8, 9))
+    node = Entity(SubjectKind.NODE, "n1", "n1", {"node": "n1"})
+    assert slot_values(node, [event(1, error=f"volume {one} is not ready")], 1, 0, 0)["spec_name"] == one
+    assert "spec_name" not in slot_values(node, [event(1, error=f"{one} and {two} are not ready")], 1, 0, 0)
+
+
+def test_a_step_says_what_the_list_is_for():
+    """A command that lists the values of a missing slot is shown with the short command that they are for."""
+    (step,) = fixes(one_rule(fix=(Fix("See it.", "kubectl describe node {node}", ""),)), {}, default_dialect())
+    assert step.run == "kubectl get nodes"
+    assert step.text.endswith("this lists all, for “kubectl describe node NODE”:")
+
+
+def test_a_log_is_read_around_the_time_of_the_finding():
+    """A command that reads the log of the last hour reads the hour before a finding whose time is known."""
+    rule = one_rule(fix=(Fix("Read it.", "{journal:kernel since 1h} | grep -i oom", ""),))
+    noon = 1_710_244_800 * SECOND
+    (step,) = fixes(rule, {}, default_dialect(), (noon, noon + 5 * SECOND))
+    assert step.run == "journalctl -k --since '2024-03-12 11:00:00 UTC' --until '2024-03-12 12:01:05 UTC' | grep -i oom"
+    (step,) = fixes(rule, {}, default_dialect())
+    assert step.run == "journalctl -k --since=-1h | grep -i oom"

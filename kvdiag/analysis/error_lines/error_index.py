@@ -11,6 +11,7 @@ from kvdiag.analysis.error_lines.harmless import HarmlessLines
 from kvdiag.analysis.error_lines.lines import NO_TIME, ErrorLines, LineQuota, body_of
 from kvdiag.analysis.error_lines.suspects import LevelMarks
 from kvdiag.base.clock import is_age, is_unanchored
+from kvdiag.base.regex import lazy_regex
 from kvdiag.explain.benign import Benign
 from kvdiag.formats.authors import Attribution, byline
 from kvdiag.history.correlate.clocks import SourceClock
@@ -20,8 +21,14 @@ from kvdiag.model.error_groups import Errors
 from kvdiag.model.event import Event
 from kvdiag.model.report import Finding, Reading
 from kvdiag.model.timeline import History
-from kvdiag.model.values import SubjectKind
+from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.selection import ByKind, by_kind, selects
+
+_KUBELET_RUNS = "kubelet.run"  # the capability
+_UNIT_EXIT = lazy_regex(
+    rb"\b(?:kubelet|k3s|k3s-agent|rke2-server|rke2-agent|snap\.microk8s\.daemon-kubelite)\.service: "
+    rb"(?:Main process exited|Failed with result|Scheduled restart job|Start request repeated)"
+)
 
 
 class ErrorIndex:
@@ -82,6 +89,8 @@ class ErrorIndex:
                 events_by_kind[finding.folder] = by_kind(incident_history.events)
             for event in _explained_events(finding, incident_history, events_by_kind[finding.folder]):
                 self._mark(event, Explanation(explained_by=finding.rule.name))
+            if _KUBELET_RUNS in finding.rule.breaks and finding.state is not State.OVER:
+                self._mark_exits(finding)
 
     def errors(
         self,
@@ -119,6 +128,15 @@ class ErrorIndex:
         lines = self._logs.get(source)
         at = bisect_right(lines.lines, line) - 1 if lines else -1
         return at if lines and at >= 0 and lines.lines[at] + lines.below[at] >= line else None
+
+    def _mark_exits(self, finding: Finding) -> None:
+        """Mark the lines of systemd about the exit of the unit whose program a finding says to end."""
+        for source in {evidence.event.origin.source for evidence in finding.evidence} & self._logs.keys():
+            lines, by_words = self._logs[source], self._explanations[source]
+            exits = {number for number, group in enumerate(lines.groups) if _UNIT_EXIT.search(group.sample)}
+            for words, number in zip(lines.words, lines.group_of, strict=True) if exits else ():
+                if number in exits:
+                    by_words.setdefault(words, Explanation(explained_by=finding.rule.name))
 
     def _mark(self, event: Event, explanation: Explanation) -> None:
         at = self._index_of(event.origin.source, event.origin.line)
