@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from kvdiag.base.cache import cached, digest
-from kvdiag.base.clock import HOUR, MINUTE, parse_duration, to_datetime
+from kvdiag.base.clock import HOUR, MINUTE, parse_duration, rfc3339, to_datetime
 from kvdiag.base.pattern_folder import builtin_patterns
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import may_be_same_node
@@ -45,6 +45,8 @@ MOST_TURNS = 8  # rounds of replacement, as a command may contain placeholders o
 _PLACEHOLDER = lazy_regex(r"\{([a-z]+)(?::([a-z]+))?(?: since (\d+[hms]))?\}")
 _PLACEHOLDER_LIKE = lazy_regex(r"\{[a-z]+(?::| since )[^{}]*\}")  # has the form of a command placeholder, not of a slot
 _JOURNAL_SINCE = lazy_regex(r"\{journal:([a-z]+) since (\d+[hms])\}")
+_SINCE = lazy_regex(r" --since=-(\d+[hms])\b")  # of journalctl
+_KUBECTL_SINCE = lazy_regex(r" --since=\d+[hms]\b")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _MINOR = lazy_regex(r"v?1\.(\d{1,3})(?!\d)")
 WITHOUT_DOCKERSHIM = 24  # minor version of kubelet that removed dockershim
@@ -101,12 +103,17 @@ class Dialect(NamedTuple):
     def expand_at(self, text: str, span: tuple[int, int]) -> str:
         """Return the text expanded; a log that is read since some time ago is read around this time instead."""
 
-        def around(part: re.Match[str]) -> str:
-            stamps = (span[0] - (parse_duration(part[2]) or HOUR), span[1] + MINUTE)
+        def times(before: str) -> dict[str, str]:
+            stamps = (span[0] - (parse_duration(before) or HOUR), span[1] + MINUTE)
             since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
-            return self.expand(f"{{between:{part[1]}}}", {"since": since, "until": until})
+            return {"since": since, "until": until}
 
-        return self.expand(_JOURNAL_SINCE.sub(around, text))
+        def around(part: re.Match[str]) -> str:
+            return self.expand(f"{{between:{part[1]}}}", times(part[2]))
+
+        text = self.expand(_JOURNAL_SINCE.sub(around, text))
+        text = _SINCE.sub(lambda part: " --since {since} --until {until}".format_map(times(part[1])), text)
+        return _KUBECTL_SINCE.sub(lambda _: f" --since-time={rfc3339(span[0] - HOUR, 'seconds')}", text)
 
     def of_rule(self, rule: Rule) -> Dialect:
         """Return the commands for a finding of the rule: none that need a pod on a node whose kubelet does not run."""

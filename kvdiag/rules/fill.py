@@ -171,8 +171,13 @@ def _short_cause(sentence: str) -> str:
         return f"{before}{quote}… {words[-room:].partition(' ')[2]}"
     ends = (found.start() for found in _EXPLAINED.finditer(sentence, 0, LONGEST_CAUSE))
     parts = (sentence[:end] for end in ends)
-    whole = (one for one in parts if one.count("“") == one.count("”") and not _COMPONENT.match(one))
+    whole = (one for one in parts if _is_closed(one) and not _COMPONENT.match(one))
     return max(whole, key=len, default=sentence)
+
+
+def _is_closed(words: str) -> bool:
+    """Return whether each quotation and parenthesis that begins in the words ends there."""
+    return words.count("“") == words.count("”") and words.count("(") == words.count(")")
 
 
 def _heading(text: str, names: Mapping[str, str]) -> str:

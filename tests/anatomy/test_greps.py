@@ -13,6 +13,7 @@ from kvdiag.anatomy.error import read_error
 FILTERED = re.compile(r"\{(?:journal|logs):(\w+)[^}]*\} \| (grep .*)")
 DEVICE = "sdq"
 LINES = (  # of Linux 5.15, and of the drivers named in them
+    "drbd r0/0 drbd1002: Held open by multipathd(751)",
     "EXT4-fs (sdq): resizing filesystem from 262144 to 524288 blocks",
     "EXT4-fs (sdq): Remounting filesystem read-only",
     "blk_update_request: I/O error, dev sdq, sector 4711 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0",
