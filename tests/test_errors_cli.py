@@ -141,7 +141,7 @@ def test_the_audit_log_is_of_the_node(kvdiag, tmp_path):
     path.write_text(
         'E0312 08:00:00.000000       1 metrics.go:109] "Failed" err="open /data/x: permission denied"\n', "utf-8"
     )
-    assert "$ ausearch -m avc -ts recent\n" in kvdiag("analyze", path).stdout
+    assert "$ ausearch -m avc -ts boot\n" in kvdiag("analyze", path).stdout
 
 
 def test_the_cause_without_a_rule_has_a_first_check(kvdiag, tmp_path):

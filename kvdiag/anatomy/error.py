@@ -46,7 +46,7 @@ REMOVED = (
 CALL = 12  # characters of `connect: ` and `exit status 1: `, which say nothing more
 OPTIONAL = "the runtime is optional"
 RACE = "the file was removed after the folder had been listed"
-AUDITED, AUDIT = "EACCES", "{host} ausearch -m avc -ts recent"  # of any container
+AUDITED, AUDIT = "EACCES", "{host} ausearch -m avc -ts boot"  # of any container
 OF_USER = (
     "access to {} is denied in the container: its user, where the image expects root or another one (runAsUser, "
     "OpenShift's SCC), owner and mode of a volume, or SELinux"

@@ -25,6 +25,9 @@ _CNI = (
     lazy_regex(r"to CNI network \"([\w.-]{1,60})\""),
     lazy_regex(r"to network ([\w.-]{2,60})/"),
 )
+_DELEGATE = lazy_regex(r"error adding container to network \"([\w.-]{1,60})\": (?!plugin type=)")
+"""A network of Multus whose plug-in failed; which plug-in that is stands in its definition."""
+MULTUS = ("multus", "multus-shim")
 _CSI = lazy_regex(
     r"kubernetes\.io/csi/([\w.-]{3,80}\.[\w.-]{2,40})|volume with driver ([\w.-]{3,80})"
     r"|CSI driver[ :]{1,3}\"?([\w-]{2,40}\.[\w.-]{3,60})|unix://\S{0,80}/plugins/([\w.-]{3,80})/"
@@ -135,7 +138,8 @@ def _component(text: str, operations: AbstractSet[str]) -> tuple[str, bool]:
     for pattern in _CNI:
         named = pattern.findall(text)
         if named:
-            return named[-1], True
+            delegate = _DELEGATE.search(text) if named[-1] in MULTUS else None
+            return f"{named[-1]} (network {delegate[1]})" if delegate else named[-1], True
     found = _CSI.search(text)
     name = next((group for group in found.groups() if group), "") if found else ""
     return name, bool(operations & {"cni_add", "cni_del"}) and not name

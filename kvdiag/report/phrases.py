@@ -221,8 +221,8 @@ def _is_consequence(group: ErrorGroup, groups: Sequence[ErrorGroup]) -> bool:
 
 
 def no_alarm(noted: Sequence[Incident]) -> str:
-    """Return the sentence for a report with notes alone: `yet`, if one is of a failure that no line ends."""
-    return "No alarm yet" if any(map(is_early, noted)) else "No alarm"
+    """Return the sentence for a report with notes alone, with the reason if one is of a failure that no line ends."""
+    return "No alarm, as no failure is shown to last" if any(map(is_early, noted)) else "No alarm"
 
 
 def is_early(incident: Incident) -> bool:

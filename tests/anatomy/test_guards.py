@@ -199,7 +199,7 @@ def test_a_path_of_a_probe_is_in_the_container():
 def test_a_folder_that_could_not_be_made_shows_its_parent():
     """The rights of the folder above decide, and they are shown although the object does not exist."""
     assert read_error("mkdir /srv/a/b: permission denied").check == "{host} ls -ldZ /srv/a /srv/a/b"
-    assert read_error("mkdir srv/b: permission denied").check == "{host} ausearch -m avc -ts recent"
+    assert read_error("mkdir srv/b: permission denied").check == "{host} ausearch -m avc -ts boot"
 
 
 @pytest.mark.parametrize("folder", ["/run/containerd/task/1/rootfs/etc", "/var/lib/containerd/tmpmounts/mount7/etc"])

@@ -27,7 +27,7 @@ from kvdiag.anatomy.steps import CHECK, step_of
         ("{host} lsblk -S", "See the block devices."),
         ("{host} ps -C ovsdb-server -o pid,args", "See which of these processes run."),
         ("{host} ps -eo pid,stat,wchan:30,args", "See the processes and what they wait for."),
-        ("{host} ausearch -m avc -ts recent", "See what SELinux denied."),
+        ("{host} ausearch -m avc -ts boot", "See what SELinux denied."),
         ("kubectl get pods -A -o yaml | grep -A8 -e preStop:", "Read these fields of the pods."),
         ("kubectl get {object}", CHECK),
         ("{host} widgetctl list", CHECK),

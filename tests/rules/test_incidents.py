@@ -154,7 +154,7 @@ def test_notes_alone_take_a_line_each():
     text = text_of(separate(2, Severity.INFO))
     over = text_of([one._replace(state=State.OVER) for one in separate(2, Severity.INFO)])
     assert over.startswith("No alarm. 2 notes:\n")
-    assert text.startswith("No alarm yet. 2 notes:\nnote: shop/web-0 on worker-1 waits")
+    assert text.startswith("No alarm, as no failure is shown to last. 2 notes:\nnote: shop/web-0 on worker-1 waits")
     assert "MEDIUM" not in text
 
 

@@ -18,7 +18,7 @@ from kvdiag.formats.carriers.carrier import ANSI, KERNEL, LOGGER, Peeled, progra
 from kvdiag.formats.timestamps import rfc3339, syslog_minute, within_minute, yearless
 
 # An empty host name leaves two spaces; `--no-hostname` leaves the program alone.
-_SENDER = rb"(?:(\S*[^\s:]|) )?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
+_SENDER = rb"(?:(\S*[^\s:]|) {1,2})?([^\s:\[\]]+)(?:\[(\d{1,10})\])?:(?: |$)"
 _SYSLOG = lazy_regex(rb"((?:[A-Za-z]{3}|\d{1,2}[\x80-\xff]{2,6}) [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _LOCAL = lazy_regex(rb"(" + openings.MONTH + rb" [ \d]?\d \d\d:\d\d):(\d\d)(?:\.(\d{1,9}))? ")
 _ISO = lazy_regex(rb"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})? ?(?:Z|UTC|[+-]\d\d:?\d\d))[ \t]+")
