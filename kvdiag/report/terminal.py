@@ -34,6 +34,7 @@ MOST_STEPS = 2  # after the first
 MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
 MOST_IN_FULL = 5  # failures; of more each takes a few lines
 
+_QUOTED = lazy_regex(r"[\"“]([^\"”\n]{6,80})[\"”]")
 _SENTENCE = lazy_regex(r"(?<=[\w)\"]\.) (?=\S)")  # the blank between two sentences
 _LISTED = lazy_regex(r"(?:^|(?<=\.) )[^.]{1,300}:$")  # a sentence whose list follows, if that was cut off
 
@@ -74,7 +75,8 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     """One failure in full, with what it explains."""
     is_all = bool(screen.options.verbose)
     _first_screen(finding, report, screen, most=KEY_LINES)
-    why = finding.why if is_all else [_beginning(one, screen) for one in finding.why[:1]]
+    said = [str(line.message) for line in finding.lines]
+    why = finding.why if is_all else [_beginning(one, said, screen) for one in finding.why[:1]]
     _section(screen, "Why", why)
     _section(screen, "Versions", finding.versions)
     left = _next_steps(finding, screen)
@@ -174,13 +176,22 @@ def _caveats(finding: FindingText, screen: Screen) -> None:
     _section(screen, "Caveats", [*shown, *more], most=0 if screen.options.verbose else CAVEAT_LINES)
 
 
-def _beginning(text: str, screen: Screen) -> str:
-    """Return the first sentences of a text that fit into the lines of a section, at least one."""
-    first, *sentences = _SENTENCE.split(text)
-    for sentence in sentences:
-        if len(screen.wrapped(f"{first} {sentence}", 4)) > WHY_LINES:
+def _beginning(text: str, lines: Sequence[str], screen: Screen) -> str:
+    """Return the first sentences of a text that fit into the lines of a section, at least one.
+
+    A sentence that quotes words of the lines goes before the others, and alone if there is room for one.
+    """
+    sentences = _SENTENCE.split(text)
+    quoting = [one for one in sentences[1:] if any(words in line for words in _QUOTED.findall(one) for line in lines)]
+    chosen = sentences[:1]
+    for sentence in (*quoting, *(one for one in sentences[1:] if one not in quoting)):
+        more = [one for one in sentences if one in {*chosen, sentence}]
+        if len(screen.wrapped(" ".join(more), 4)) > WHY_LINES:
+            if chosen == sentences[:1] and sentence in quoting and len(screen.wrapped(sentence, 4)) <= WHY_LINES:
+                chosen = [sentence]
             break
-        first = f"{first} {sentence}"
+        chosen = more
+    first = " ".join(chosen)
     whole = _LISTED.sub("", first)
     return whole or first
 

@@ -143,8 +143,18 @@ def test_a_why_that_is_cut_announces_no_list():
     listed = (
         'kubelet asks. The last words show why: "one thing" ' + "(as long as a line of the report is, or longer) " * 6
     )
-    assert _beginning(listed, screen) == "kubelet asks."
-    assert _beginning("kubelet asks. The answer is no.", screen) == "kubelet asks. The answer is no."
+    assert _beginning(listed, [], screen) == "kubelet asks."
+    assert _beginning("kubelet asks. The answer is no.", [], screen) == "kubelet asks. The answer is no."
+
+
+def test_a_why_has_the_sentence_about_the_lines():
+    """Of a text that is too long, a sentence with words of the lines is shown, beside the first one if both fit."""
+    screen = Screen(io.StringIO(), RenderOptions(width=60))
+    long, busy = f"Then {'it waits and waits ' * 8}in vain.", 'At last umount prints "target is busy".'
+    text = f"kubelet asks. {long} {busy}"
+    assert _beginning(text, ["umount: /x: target is busy"], screen) == f"kubelet asks. {busy}"
+    assert _beginning(text, ["umount: /x: not mounted"], screen) == "kubelet asks."
+    assert _beginning(f"{long} {busy}", ["umount: /x: target is busy"], screen) == busy
 
 
 @pytest.mark.parametrize(
