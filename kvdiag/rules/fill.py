@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
-from kvdiag.base.clock import format_duration
+from kvdiag.base.clock import SECOND, format_duration, parse_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.safe_values import unsafe_slots
 from kvdiag.events.names import UNNAMED, mounts_in
@@ -65,6 +65,7 @@ BEGIN_OF_QUOTE = ": “"
 LEAST_QUOTED = 100  # characters of a quotation in a heading; fewer seldom hold a whole statement
 _NOT_SHORTENED = ("pod", "pod_name", "pods")  # names that are not shortened
 NO_TIME = format_duration(0)
+FIRST_BACKOFF, MOST_BACKOFFS = SECOND // 2, 8  # of kubelet's volume operations; the longest wait is 2m2s
 SOME_TIME = "some time"  # that the logs do not show
 MOST_TEXTS = 4096  # parsed texts in the cache, more than all rules have
 REMARK = "# "  # in front of what a system without such a command says instead, as Windows
@@ -97,7 +98,7 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
     span = SOME_TIME if ends is None else format_duration(ends - begins)
-    values |= {"count": str(count), "span": span, "often": _often(count, span)}
+    values |= {"count": str(count), "span": span, "often": _often(count, span, _tries_before(ladder))}
     resources = dict.fromkeys(event.attrs.get("resource", "") for event in evidence)
     errors = dict.fromkeys(event.attrs.get("error", "") for event in evidence)
     lists = {"resources": ", ".join(filter(None, resources)), "errors": "; ".join(sorted(filter(None, errors)))}
@@ -114,8 +115,16 @@ def _volumes_in(event: Event) -> list[str]:
     return _PROVISIONED.findall(event.value("error"))
 
 
-def _often(count: int, span: str) -> str:
+def _tries_before(ladder: Sequence[str]) -> int:
+    """Return how many tries are before the one with the longest backoff: kubelet waits 500 ms, then twice as long."""
+    longest = max((parse_duration(one) or 0 for one in ladder), default=0)
+    return sum(FIRST_BACKOFF << number < longest for number in range(MOST_BACKOFFS))
+
+
+def _often(count: int, span: str, before: int) -> str:
     """Return how often; lines of several places in a program, at several times, may be of more than one try."""
+    if count == 1 and before:
+        return f"once, after at least {before} other {'try' if before == 1 else 'tries'}"
     if count == 1:
         return "once" if span == NO_TIME else "at least once"
     return f"{count} times" if span in {NO_TIME, SOME_TIME} else f"{count} times over {span}"

@@ -292,6 +292,21 @@ def test_often(count, ends, often):
     assert slot_values(entity, [], count, 0, ends * SECOND)["often"] == often
 
 
+@pytest.mark.parametrize(
+    ("backoff", "often"),
+    [
+        ("500ms", "once"),
+        ("1s", "once, after at least 1 other try"),
+        ("2m2s", "once, after at least 8 other tries"),
+        ("?", "once"),
+    ],
+)
+def test_a_backoff_shows_earlier_tries(backoff, often):
+    """The wait after a failure shows how often kubelet had tried before: it begins with 500 ms and doubles."""
+    entity = Entity(kind=SubjectKind.POD, key="k", name="n")
+    assert slot_values(entity, [event(1, backoff=backoff)], 1, 0, 0)["often"] == often
+
+
 def test_a_span_of_less_than_a_millisecond_is_none():
     """What is told twice at once is told without a span."""
     entity = Entity(kind=SubjectKind.POD, key="k", name="n")
