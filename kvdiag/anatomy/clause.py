@@ -79,6 +79,9 @@ _YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _PLAIN_WORD = lazy_regex(r"(?<!\S)(?:[A-Za-z]{2}[A-Za-z']{0,30}(?![^\s:,.;])|\"[^\"\s]{1,80}\")")
 _ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text
+_VALUE = lazy_regex(
+    r"(?:(?:stat|lstat|open|mkdir|read|readdir) )?/\S+\Z|map\[|&?\{"
+)  # the cut call of an error, a dump
 _ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
 _A_QUOTE = "'\"'"  # `Unmatched '"'`, as csh prints it
 _EDGES = " \t\"'\n\\,.;"
@@ -120,7 +123,8 @@ def innermost_clause(text: str) -> str:
 def _with_words(line: str, parts: Sequence[str]) -> str:
     """Return the last part of a line with as many in front of it as it needs to say something."""
     end = line.rfind(parts[-1].partition(": ")[0])
-    if len(parts) < 2 or (len(parts[-1]) >= SHORT and not _ID.match(parts[-1]) and " " in parts[-1]):
+    is_statement = len(parts[-1]) >= SHORT and " " in parts[-1]
+    if len(parts) < 2 or (is_statement and not _ID.match(parts[-1]) and not _VALUE.match(parts[-1])):
         return parts[-1]
     for part in reversed(parts[:-1]):
         if (begin := line.rfind(part, 0, end)) < 0:

@@ -15,13 +15,14 @@ from kvdiag.base.clock import SECOND, format_duration, parse_duration
 from kvdiag.base.regex import lazy_regex
 from kvdiag.base.safe_values import unsafe_slots
 from kvdiag.events.names import UNNAMED, mounts_in
-from kvdiag.model.event import Event, is_unnamed
+from kvdiag.model.event import THIS_NODE, Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
 from kvdiag.rules.distribution import Dialect, is_placeholder
 
 _UNWATCHED = lazy_regex(r"object \"([-a-z0-9]{1,63})\"/\"[^\"\n]{1,253}\" not registered")
 _PROVISIONED = lazy_regex(r"\bpvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+_CALLER = lazy_regex(r"\bUser \\?\"system:node:([a-z0-9][a-z0-9.-]{0,252})\\?\"")  # kubelet, as the API server names it
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _LIMITS = lazy_regex(r" --field-selector spec\.nodeName=\{(node)\}| --since-time=\{(since_time)\}")
@@ -97,6 +98,9 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     values.update(entity.ids)
     if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
+    callers = {one for event in evidence for one in _CALLER.findall(event.text)}
+    if is_unnamed(values.get("node", THIS_NODE)) and len(callers) == 1:
+        values["node"] = callers.pop()
     span = SOME_TIME if ends is None else format_duration(ends - begins)
     values |= {"count": str(count), "span": span, "often": _often(count, span, _tries_before(ladder))}
     resources = dict.fromkeys(event.attrs.get("resource", "") for event in evidence)

@@ -403,3 +403,13 @@ def test_a_log_is_read_around_the_time_of_the_finding():
     assert step.run == "journalctl -k --since '2024-03-12 11:00:00 UTC' --until '2024-03-12 12:01:05 UTC' | grep -i oom"
     (step,) = fixes(rule, {}, default_dialect())
     assert step.run == "journalctl -k --since=-1h | grep -i oom"
+
+
+def test_the_node_that_an_error_names_is_in_the_commands():
+    """The API server names kubelet by its user; where lines name two nodes, no command has one."""
+    node = Entity(SubjectKind.POD, "k", "n")
+    one, two = (
+        event(1)._replace(texts=[f'User "system:node:{name}" cannot create resource "x"'.encode()]) for name in "ab"
+    )
+    assert slot_values(node, [one], 1, 0, 0)["node"] == "a"
+    assert "node" not in slot_values(node, [one, two], 2, 0, 0)
