@@ -58,7 +58,8 @@ _CONTINUED = lazy_regex(
     rb"|fstype |device |readonly (?:true|false)$|volumeId |attributes map\[|mountflags \["
 )
 # A line of another program, with a time and a level; a mark that lines were left out; a field of what `kubectl
-# describe` prints; or the prompt of a shell. The output of Ceph and GlusterFS inside an error has times, but no such words.
+# describe` prints; or the prompt of a shell. The output of Ceph and GlusterFS inside an error has times, but no such
+# words.
 _APART = lazy_regex(
     rb"[ \t]{0,40}(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16} {1,8}\[?"
     rb"(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|\[?(?:\.{3}|\xe2\x80\xa6)\]?[ \t\r]{0,40}$"
