@@ -373,4 +373,4 @@ def undated_notes(readings: Iterable[Reading]) -> Iterator[InputNote]:
     for reading in readings:
         if not reading.is_dated:
             how = f" ({reading.clock})" if reading.clock else ""
-            yield InputNote(reading.source, f"no dates are in it; the times shown only put its lines in order{how}")
+            yield InputNote(reading.source, f"it has no dates; the times shown only put its lines in order{how}")
