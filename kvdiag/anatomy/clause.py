@@ -79,9 +79,7 @@ _YAML_LINE = lazy_regex(r"\byaml: line \d{1,8}: \Z")
 _WORD = lazy_regex(r"[A-Za-z]{4}")
 _PLAIN_WORD = lazy_regex(r"(?<!\S)(?:[A-Za-z]{2}[A-Za-z']{0,30}(?![^\s:,.;])|\"[^\"\s]{1,80}\")")
 _ERRNO = lazy_regex(r"E(?!RROR)[A-Z]{3,15}")  # in front of its own text
-_VALUE = lazy_regex(
-    r"(?:(?:stat|lstat|open|mkdir|read|readdir) )?/\S+\Z|map\[|&?\{"
-)  # a call or a dump
+_VALUE = lazy_regex(r"(?:(?:stat|lstat|open|mkdir|read|readdir) )?/\S+\Z|map\[|&?\{")  # a call or a dump
 _ID = lazy_regex(r"[0-9a-f]{12,64}\Z")  # of a container or an image; alone it says nothing
 _A_QUOTE = "'\"'"  # `Unmatched '"'`, as csh prints it
 _EDGES = " \t\"'\n\\,.;"

@@ -34,7 +34,7 @@ INFORMATION = "printed at level info"
 OF_PROGRAM = "{program}"  # owner of a primitive that is about who prints it, and not about the driver it calls
 GRPC = "GRPC error"  # how CSI drivers log what they return, some at level info
 ANSWERS = frozenset(
-    ("CALICO_BGP", "CALICO_FELIX", "CALICO_FELIX_DEAD")
+    ("CALICO_BGP", "CALICO_FELIX", "CALICO_FELIX_DEAD", "PROBE_TIMEOUT")
 )  # causes in what a program answers to a probe; others are of what it serves
 PROBED = "exec"  # the operation of probes
 PROBE = "probe failed: "  # then paths are those of the container, and a command on the node shows nothing
