@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -115,7 +115,8 @@ class History(NamedTuple):
     `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `unanchored` are the logs
     without dates, whose times are relative to the date of the file; `rows` are lines with ages by log, where other
     lines have dates. `listed` has when a table of kubectl was printed,
-    by source: its rows have ages, and the last one may be long over by then. `incidents` are histories by folder, if
+    by source: its rows have ages, and the last one may be long over by then. `zoneless` are the logs
+    that print no time zone, where nothing else shows it. `incidents` are histories by folder, if
     the logs are of several unrelated incidents; rules are applied to each separately. `disagreements` are the logs
     whose clock differs from that of another, by name.
     """
@@ -130,6 +131,7 @@ class History(NamedTuple):
     unanchored: frozenset[str] = frozenset()
     rows: Mapping[str, frozenset[int]] = EMPTY
     listed: Mapping[str, int] = EMPTY
+    zoneless: frozenset[str] = frozenset()
     incidents: Mapping[str, History] = EMPTY
     disagreements: Mapping[str, Disagreement] = EMPTY
 
@@ -137,6 +139,11 @@ class History(NamedTuple):
         """Return whether the line of an event, or its log, has dates."""
         source, line = event.origin
         return source not in self.unanchored and line not in self.rows.get(source, ())
+
+    def is_local(self, events: Iterable[Event]) -> bool:
+        """Return whether the zone of the lines of all these events is only assumed."""
+        sources = {event.origin.source for event in events}
+        return bool(sources) and sources <= self.zoneless
 
     def has_common_time(self, sources: AbstractSet[str]) -> bool:
         """Return whether the times of these logs can be compared: a log without dates has a moment of its own."""

@@ -77,6 +77,20 @@ class DistributionFile(NamedTuple):
     distributions: tuple[Distribution, ...]
 
 
+class LogWindow(NamedTuple):
+    """The time of a finding, microseconds UTC; `is_local` if the zone of its log is only assumed."""
+
+    begins: int
+    ends: int
+    is_local: bool = False
+
+    @property
+    def times(self) -> dict[str, str]:
+        """Return both as journalctl reads them; without a zone they are in that of the node, as the lines are."""
+        form = "'%Y-%m-%d %H:%M:%S'" if self.is_local else "'%Y-%m-%d %H:%M:%S UTC'"
+        return {"since": to_datetime(self.begins).strftime(form), "until": to_datetime(self.ends).strftime(form)}
+
+
 class Dialect(NamedTuple):
     """The distribution and container runtime whose commands are used for one node."""
 
@@ -100,20 +114,19 @@ class Dialect(NamedTuple):
             text = expanded
         return text
 
-    def expand_at(self, text: str, span: tuple[int, int]) -> str:
+    def expand_at(self, text: str, window: LogWindow) -> str:
         """Return the text expanded; a log that is read since some time ago is read around this time instead."""
 
         def times(before: str) -> dict[str, str]:
-            stamps = (span[0] - (parse_duration(before) or HOUR), span[1] + MINUTE)
-            since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
-            return {"since": since, "until": until}
+            begins = window.begins - (parse_duration(before) or HOUR)
+            return window._replace(begins=begins, ends=window.ends + MINUTE).times
 
         def around(part: re.Match[str]) -> str:
             return self.expand(f"{{between:{part[1]}}}", times(part[2]))
 
         text = self.expand(_JOURNAL_SINCE.sub(around, text))
         text = _SINCE.sub(lambda part: " --since {since} --until {until}".format_map(times(part[1])), text)
-        return _KUBECTL_SINCE.sub(lambda _: f" --since-time={rfc3339(span[0] - HOUR, 'seconds')}", text)
+        return _KUBECTL_SINCE.sub(lambda _: f" --since-time={rfc3339(window.begins - HOUR, 'seconds')}", text)
 
     def of_rule(self, rule: Rule) -> Dialect:
         """Return the commands for a finding of the rule: none that need a pod on a node whose kubelet does not run."""

@@ -18,7 +18,7 @@ from kvdiag.events.names import UNNAMED, mounts_in
 from kvdiag.model.event import THIS_NODE, Event, is_unnamed
 from kvdiag.model.rule import Fix, Rule
 from kvdiag.model.timeline import Entity
-from kvdiag.rules.distribution import Dialect, is_placeholder
+from kvdiag.rules.distribution import Dialect, LogWindow, is_placeholder
 
 _UNWATCHED = lazy_regex(r"object \"([-a-z0-9]{1,63})\"/\"[^\"\n]{1,253}\" not registered")
 _PROVISIONED = lazy_regex(r"\bpvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
@@ -237,15 +237,13 @@ def command(text: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: shlex.quote(values.get(slot[1]) or f"<{slot[1]}>"), text).strip()
 
 
-def fixes(
-    rule: Rule, values: Mapping[str, str], dialect: Dialect, span: tuple[int, int] | None = None
-) -> Iterator[Fix]:
+def fixes(rule: Rule, values: Mapping[str, str], dialect: Dialect, window: LogWindow | None = None) -> Iterator[Fix]:
     """Yield the rule's steps for this finding, with the commands of the node's distribution.
 
     If the logs do not show a value that a command needs, the step has the command that finds the value instead; a
-    command that changes something is withheld. `span` is the time of the finding, for the logs that a command reads.
+    command that changes something is withheld. `window` is the time of the finding, for the logs that a command reads.
     """
-    expand = dialect.expand if span is None else partial(dialect.expand_at, span=span)
+    expand = dialect.expand if window is None else partial(dialect.expand_at, window=window)
     known = {name: value for name, value in values.items() if not (name in _NODES and is_unnamed(value))}
     for fix in (*dialect.enter([fix.run for fix in rule.fix]), *rule.fix):
         text, run, after = (expand(part) for part in fix[:3])

@@ -21,7 +21,7 @@ from kvdiag.model.values import State, SubjectKind
 from kvdiag.rules.absence import run_values
 from kvdiag.rules.bugs import known_bugs
 from kvdiag.rules.causes import ReadCause, cause_values, read_cause, with_check
-from kvdiag.rules.distribution import Dialect
+from kvdiag.rules.distribution import Dialect, LogWindow
 from kvdiag.rules.ending import End
 from kvdiag.rules.fill import ANY_DRIVER, SOME_TIME, fixes, headings, sentence, slot_values
 
@@ -142,7 +142,8 @@ class LazyTexts:
         if not any(self._inputs.history.has_date(row.event) for row in self._inputs.evidence):
             return fixes(steps, values, dialect)
         values["since_time"] = rfc3339(begins - BEFORE, "seconds")
-        return fixes(steps, values, dialect, (begins, begins if ends is None else ends))
+        is_local = self._inputs.history.is_local(row.event for row in self._inputs.evidence)
+        return fixes(steps, values, dialect, LogWindow(begins, begins if ends is None else ends, is_local))
 
     def _says(self, values: Mapping[str, str]) -> str:
         rule, end = self._inputs.rule, self._inputs.end

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
-from kvdiag.base.clock import MINUTE, rfc3339, to_datetime
+from kvdiag.base.clock import MINUTE, rfc3339
 from kvdiag.base.regex import lazy_regex
 from kvdiag.model.event import may_be_same_node
 from kvdiag.model.report import Finding, Need
@@ -15,7 +15,7 @@ from kvdiag.model.values import Role, Severity, Verdict
 from kvdiag.model.vocabulary import Entry
 from kvdiag.rules.absence import SETTLE, Window, doubts
 from kvdiag.rules.capabilities import Capabilities
-from kvdiag.rules.distribution import Dialect, dialect_of
+from kvdiag.rules.distribution import Dialect, LogWindow, dialect_of
 from kvdiag.rules.fill import ANY_DRIVER, REMARK, command, limited
 from kvdiag.rules.grammar import absences
 
@@ -64,9 +64,9 @@ class CollectCommands:
         """Return the command, limited to the time of the finding if that is known."""
         if finding.evidence and not any(self._history.has_date(one.event) for one in finding.evidence):
             return dialect.expand(text)
-        stamps = (finding.begins - BEFORE, finding.ends + MINUTE)
-        since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in stamps)
-        return dialect.expand(_JOURNAL.sub(r"{between:\1}", text), {"since": since, "until": until})
+        is_local = self._history.is_local(one.event for one in finding.evidence)
+        window = LogWindow(finding.begins - BEFORE, finding.ends + MINUTE, is_local)
+        return dialect.expand(_JOURNAL.sub(r"{between:\1}", text), window.times)
 
 
 CONTROLLER, ATTACHER = "kube-controller-manager", "external-attacher"
@@ -125,7 +125,10 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
             keys[need.component][finding.key] = None
             ids.setdefault(need.component, finding.subject.ids)
     return tuple(
-        need._replace(findings=tuple(keys[component]), run=_command(need, ids[component], dialect))
+        need._replace(
+            findings=tuple(keys[component]),
+            run=_command(need, ids[component], dialect, is_local=history.is_local(history.events)),
+        )
         for component, need in found.items()
     )
 
@@ -173,11 +176,11 @@ def _merged(before: Need | None, need: Need) -> Need:
     return need
 
 
-def _command(need: Need, ids: Mapping[str, str], dialect: Callable[[str], Dialect]) -> str:
+def _command(need: Need, ids: Mapping[str, str], dialect: Callable[[str], Dialect], *, is_local: bool) -> str:
     """Return the command that collects the log on its node; for several nodes that of one."""
     node = ids.get("node", "")
     if need.component in ON_NODE:
-        run = command(_of_node(need, dialect(node)), {"node": node})
+        run = command(_of_node(need, dialect(node), is_local=is_local), {"node": node})
         return "" if run.startswith(REMARK) else run
     values = {"node": node, "driver_sign": ids.get("driver", ANY_DRIVER)}
     if need.begins is not None:
@@ -185,8 +188,8 @@ def _command(need: Need, ids: Mapping[str, str], dialect: Callable[[str], Dialec
     return command(limited(dialect(node).expand(COMMANDS.get(need.component, "")), values), values)
 
 
-def _of_node(need: Need, dialect: Dialect) -> str:
+def _of_node(need: Need, dialect: Dialect, *, is_local: bool) -> str:
     if need.begins is None or need.ends is None:
         return dialect.expand(f"{{journal:{need.component}}}")
-    since, until = (to_datetime(one).strftime("'%Y-%m-%d %H:%M:%S UTC'") for one in (need.begins, need.ends))
-    return dialect.expand(f"{{between:{need.component}}}", {"since": since, "until": until})
+    window = LogWindow(need.begins, need.ends, is_local)
+    return dialect.expand(f"{{between:{need.component}}}", window.times)

@@ -17,7 +17,7 @@ from kvdiag.model.record import Origin
 from kvdiag.model.rule import Fix
 from kvdiag.model.timeline import Entity
 from kvdiag.model.values import SubjectKind
-from kvdiag.rules.distribution import default_dialect
+from kvdiag.rules.distribution import LogWindow, default_dialect
 from kvdiag.rules.fill import (
     LONGEST_VALUE,
     SLOT_WORDS,
@@ -399,8 +399,13 @@ def test_a_log_is_read_around_the_time_of_the_finding():
     """A command that reads the log of the last hour reads the hour before a finding whose time is known."""
     rule = one_rule(fix=(Fix("Read it.", "{journal:kernel since 1h} | grep -i oom", ""),))
     noon = 1_710_244_800 * SECOND
-    (step,) = fixes(rule, {}, default_dialect(), (noon, noon + 5 * SECOND))
-    assert step.run == "journalctl -k --since '2024-03-12 11:00:00 UTC' --until '2024-03-12 12:01:05 UTC' | grep -i oom"
+    (step,) = fixes(rule, {}, default_dialect(), LogWindow(noon, noon + 5 * SECOND))
+    assert (
+        step.run
+        == "journalctl _TRANSPORT=kernel --since '2024-03-12 11:00:00 UTC' --until '2024-03-12 12:01:05 UTC' | grep -i oom"
+    )
+    (step,) = fixes(rule, {}, default_dialect(), LogWindow(noon, noon, is_local=True))
+    assert "--since '2024-03-12 11:00:00' --until '2024-03-12 12:01:00'" in step.run
     (step,) = fixes(rule, {}, default_dialect())
     assert step.run == "journalctl -k --since=-1h | grep -i oom"
 

@@ -332,7 +332,10 @@ def test_a_symptom_without_a_cause_says_what_to_collect():
     waits = about("reserve-sandbox-name")
     seen = Coverage("containerd", "n1", NOON, NOON + DAY, 0)
     (told,) = rank([waits], History((), GivenTimelines(), (seen,), (), NOON, NOON + DAY))
-    assert told.collect[0] == "journalctl -k --since '2024-07-03 11:50:00 UTC' --until '2024-07-03 12:02:00 UTC'"
+    assert (
+        told.collect[0]
+        == "journalctl _TRANSPORT=kernel --since '2024-07-03 11:50:00 UTC' --until '2024-07-03 12:02:00 UTC'"
+    )
     assert not any("containerd" in command for command in told.collect)
     explained = rank([waits, about("sandbox-create-hung")], History((), GivenTimelines(), (), (), NOON, NOON + DAY))
     assert [one.collect for one in explained] == [(), ()]

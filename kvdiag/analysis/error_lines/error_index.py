@@ -18,7 +18,7 @@ from kvdiag.history.correlate.clocks import SourceClock
 from kvdiag.history.correlate.event_filter import EVERYTHING, Scope
 from kvdiag.history.ingest.log_events import LogEvents
 from kvdiag.model.error_groups import Errors
-from kvdiag.model.event import Event
+from kvdiag.model.event import THIS_NODE, Event, is_unnamed
 from kvdiag.model.report import Finding, Reading
 from kvdiag.model.timeline import History
 from kvdiag.model.values import State, SubjectKind
@@ -27,7 +27,8 @@ from kvdiag.rules.selection import ByKind, by_kind, selects
 _KUBELET_RUNS = "kubelet.run"  # the capability
 _UNIT_EXIT = lazy_regex(
     rb"\b(?:kubelet|k3s|k3s-agent|rke2-server|rke2-agent|snap\.microk8s\.daemon-kubelite)\.service: "
-    rb"(?:Main process exited|Failed with result|Scheduled restart job|Start request repeated)"
+    rb"(?:Main process exited, code=exited,|Failed with result 'exit-code'"
+    rb"|Scheduled restart job|Start request repeated)"
 )
 
 
@@ -89,7 +90,7 @@ class ErrorIndex:
                 events_by_kind[finding.folder] = by_kind(incident_history.events)
             for event in _explained_events(finding, incident_history, events_by_kind[finding.folder]):
                 self._mark(event, Explanation(explained_by=finding.rule.name))
-            if _KUBELET_RUNS in finding.rule.breaks and finding.state is not State.OVER:
+            if finding.rule.breaks == (_KUBELET_RUNS,) and finding.state is not State.OVER:
                 self._mark_exits(finding)
 
     def errors(
@@ -130,10 +131,19 @@ class ErrorIndex:
         return at if lines and at >= 0 and lines.lines[at] + lines.below[at] >= line else None
 
     def _mark_exits(self, finding: Finding) -> None:
-        """Mark the lines of systemd about the exit of the unit whose program a finding says to end."""
+        """Mark the lines of systemd about an exit with an error code of the unit whose program a finding says to end.
+
+        Lines of another node, of a signal or of a watchdog are not of it.
+        """
+        node = finding.subject.ids.get("node", THIS_NODE)
+        host = b"" if is_unnamed(node) else f" {node} ".encode()
         for source in {evidence.event.origin.source for evidence in finding.evidence} & self._logs.keys():
             lines, by_words = self._logs[source], self._explanations[source]
-            exits = {number for number, group in enumerate(lines.groups) if _UNIT_EXIT.search(group.sample)}
+            exits = {
+                number
+                for number, group in enumerate(lines.groups)
+                if _UNIT_EXIT.search(group.sample) and host in group.sample
+            }
             for words, number in zip(lines.words, lines.group_of, strict=True) if exits else ():
                 if number in exits:
                     by_words.setdefault(words, Explanation(explained_by=finding.rule.name))

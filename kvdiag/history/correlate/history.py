@@ -74,7 +74,14 @@ def build_history(
     undated = {one.source: clocks[one.source].undated(one.raw_events) for one in logs}
     rows = {source: found.lines for source, found in undated.items() if found and found.lines and not found.others}
     listed = {one.source: clocks[one.source].utc(PRINTED, one.lines) for one in logs if clocks[one.source].has_ages}
-    return history._replace(begins=begins, ends=ends, unanchored=unanchored, rows=rows, listed=listed)
+    return history._replace(
+        begins=begins,
+        ends=ends,
+        unanchored=unanchored,
+        rows=rows,
+        listed=listed,
+        zoneless=frozenset(source for source, clock in clocks.items() if clock.is_unsure),
+    )
 
 
 def joined_history(
