@@ -35,6 +35,9 @@ MOST_STEPS_AFTER = 1  # where the fault is over or its pod was deleted
 MOST_IN_FULL = 5  # failures; of more each takes a few lines
 
 _QUOTED = lazy_regex(r"[\"“]([^\"”\n]{6,80})[\"”]")
+_LEANING = lazy_regex(
+    r"(?:Usual|Its|It|This|That|These|They|One|Then|Here|Or|Else|So|Both)\b"
+)  # on the sentence before
 _SENTENCE = lazy_regex(r"(?<=[\w)\"]\.) (?=\S)")  # the blank between two sentences
 _LISTED = lazy_regex(r"(?:^|(?<=\.) )[^.]{1,300}:$")  # a sentence whose list follows, if that was cut off
 
@@ -187,7 +190,8 @@ def _beginning(text: str, lines: Sequence[str], screen: Screen) -> str:
     for sentence in (*quoting, *(one for one in sentences[1:] if one not in quoting)):
         more = [one for one in sentences if one in {*chosen, sentence}]
         if len(screen.wrapped(" ".join(more), 4)) > WHY_LINES:
-            if chosen == sentences[:1] and sentence in quoting and len(screen.wrapped(sentence, 4)) <= WHY_LINES:
+            is_alone = sentence in quoting and not _LEANING.match(sentence)
+            if chosen == sentences[:1] and is_alone and len(screen.wrapped(sentence, 4)) <= WHY_LINES:
                 chosen = [sentence]
             break
         chosen = more

@@ -23,6 +23,7 @@ from kvdiag.rules.distribution import Dialect, LogWindow, is_placeholder
 _UNWATCHED = lazy_regex(r"object \"([-a-z0-9]{1,63})\"/\"[^\"\n]{1,253}\" not registered")
 _PROVISIONED = lazy_regex(r"\bpvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _CALLER = lazy_regex(r"\bUser \\?\"system:node:([a-z0-9][a-z0-9.-]{0,252})\\?\"")  # kubelet, as the API server names it
+_NODE = lazy_regex(r"\bnodes?[ =]\\?[\"']([a-z0-9][a-z0-9.-]{0,252})\\?[\"']")  # that a line is about
 _SLOT = lazy_regex(r"\{([a-z][a-z0-9_]*)\}")
 _OPTIONAL = lazy_regex(r"\[\[(.*?)\]\]")
 _LIMITS = lazy_regex(r" --field-selector spec\.nodeName=\{(node)\}| --since-time=\{(since_time)\}")
@@ -99,7 +100,8 @@ def slot_values(entity: Entity, evidence: Sequence[Event], count: int, begins: i
     if not entity.key.startswith(UNNAMED):
         values[str(entity.kind)] = entity.name
     callers = {one for event in evidence for one in _CALLER.findall(event.text)}
-    if is_unnamed(values.get("node", THIS_NODE)) and len(callers) == 1:
+    others = {one for event in evidence for one in _NODE.findall(event.text)} - callers
+    if is_unnamed(values.get("node", THIS_NODE)) and len(callers) == 1 and not others:
         values["node"] = callers.pop()
     span = SOME_TIME if ends is None else format_duration(ends - begins)
     values |= {"count": str(count), "span": span, "often": _often(count, span, _tries_before(ladder))}

@@ -98,7 +98,7 @@ def _without_unconcerned(texts: Sequence[str], finding: Finding) -> Sequence[str
 AROUND = MINUTE  # a log should cover this long before and after a finding
 ON_NODE = {"kubelet", "containerd", "crio", "kernel"}  # components whose logs are on the node
 COMMANDS = {
-    "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager"
+    "kube-controller-manager": "kubectl logs -n kube-system -l component=kube-controller-manager --tail=-1"
     " --since-time={since_time}",
     "external-attacher": "{logs:attacher}",
     "csi-controller": "{logs:controller}",

@@ -418,3 +418,5 @@ def test_the_node_that_an_error_names_is_in_the_commands():
     )
     assert slot_values(node, [one], 1, 0, 0)["node"] == "a"
     assert "node" not in slot_values(node, [one, two], 2, 0, 0)
+    other = event(1)._replace(texts=[b'nodes "b" is forbidden: User "system:node:a" cannot patch it'])
+    assert "node" not in slot_values(node, [other], 1, 0, 0)
