@@ -78,8 +78,8 @@ def _finding(finding: FindingText, report: ReportText, screen: Screen) -> None:
     """One failure in full, with what it explains."""
     is_all = bool(screen.options.verbose)
     _first_screen(finding, report, screen, most=KEY_LINES)
-    said = [str(line.message) for line in finding.lines]
-    why = finding.why if is_all else [_beginning(one, said, screen) for one in finding.why[:1]]
+    messages = [str(line.message) for line in finding.lines]
+    why = finding.why if is_all else [_beginning(one, messages, screen) for one in finding.why[:1]]
     _section(screen, "Why", why)
     _section(screen, "Versions", finding.versions)
     left = _next_steps(finding, screen)
