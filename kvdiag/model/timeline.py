@@ -114,11 +114,10 @@ class History(NamedTuple):
 
     `events` are all events in order of time. `begins` and `ends` are microseconds UTC. `unanchored` are the logs
     without dates, whose times are relative to the date of the file; `rows` are lines with ages by log, where other
-    lines have dates. `listed` has when a table of kubectl was printed,
-    by source: its rows have ages, and the last one may be long over by then. `zoneless` are the logs
-    that print no time zone, where nothing else shows it. `incidents` are histories by folder, if
-    the logs are of several unrelated incidents; rules are applied to each separately. `disagreements` are the logs
-    whose clock differs from that of another, by name.
+    lines have dates. `listed` has when a table of kubectl was printed, by source: its rows have ages, and the last one
+    may be long over by then. `zoneless` are the logs that print no time zone, where nothing else shows it. `incidents`
+    are histories by folder, if the logs are of several unrelated incidents; rules are applied to each separately.
+    `disagreements` are the logs whose clock differs from that of another, by name.
     """
 
     events: tuple[Event, ...]

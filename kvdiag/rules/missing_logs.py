@@ -124,11 +124,9 @@ def needs(findings: Sequence[Finding], history: History, entries: Mapping[str, E
             found[need.component] = _merged(found.get(need.component), need)
             keys[need.component][finding.key] = None
             ids.setdefault(need.component, finding.subject.ids)
+    is_local = bool(found) and history.is_local(history.events)
     return tuple(
-        need._replace(
-            findings=tuple(keys[component]),
-            run=_command(need, ids[component], dialect, is_local=history.is_local(history.events)),
-        )
+        need._replace(findings=tuple(keys[component]), run=_command(need, ids[component], dialect, is_local=is_local))
         for component, need in found.items()
     )
 
